@@ -15,8 +15,8 @@ without_data <- function(fit) {
   )
 }
 
-# Only the rows that are centres of kernels, and no states of the chains. It is a
-# fit to which all that looks at the rows of the data must have no access.
+# Only the rows that are centres of kernels, and no states of the chains. Nothing
+# that needs all rows may be given this fit.
 with_centres_only <- function(fit) {
   locations <- unlist(lapply(fit$runs, function(run) {
     lapply(kernel_draws(run), `[[`, "location")
@@ -27,6 +27,10 @@ with_centres_only <- function(fit) {
   fit$data <- lapply(fit$data, function(part) {
     if (is.null(part)) NULL else pick_rows(part, rows)
   })
+  fit$mould[c("row_names", "omitted")] <- list(NULL, integer())
+  fit$settings$prior$centre_weights <- NULL
+  fit$request[c("linear", "groups")] <- list(NULL)
+  fit$request$prior["centres"] <- list(NULL)
   fit$sequence <- seq_along(rows)
   fit$time <- length(rows)
   fit
@@ -53,7 +57,7 @@ renumber_centres <- function(run, rows) {
 
 #' @export
 print.kb_predictor <- function(x, ...) {
-  n <- length(bark_pool(x$fit)$m)
+  n <- length(posterior_pool(x$fit)$weights)
   cat(
     "<kb_predictor> of a fit of bark()\n",
     "  rows of the fit: ", format(x$n, big.mark = ","), ", not kept\n",
@@ -82,3 +86,19 @@ predict.kb_predictor <- function(object, newdata, type = NULL, ...) {
   }
   stats::predict(object$fit, newdata, type = type, ...)
 }
+
+refuse_without_data <- function(what) {
+  kb_abort(c(
+    "{.fn {what}} needs the data, which the fit has not kept.",
+    i = "{.code keep_data = TRUE} of {.fn bark} keeps them."
+  ), "not_defined")
+}
+
+#' @export
+coef.kb_predictor <- function(object, ...) refuse_without_data("coef")
+#' @export
+fitted.kb_predictor <- function(object, ...) refuse_without_data("fitted")
+#' @export
+residuals.kb_predictor <- function(object, ...) refuse_without_data("residuals")
+#' @export
+update.kb_predictor <- function(object, ...) refuse_without_data("update")

@@ -18,9 +18,10 @@ has_clusters <- function(fit) !is.null(fit$settings$prior$concentrations)
 # Data::many_rows and backfits(): moves are then in O(n)
 many_rows <- 5000
 
-moves_alone <- function(prior, family, n) {
-  n >= many_rows && family == "gaussian" && isTRUE(prior$own_scales) &&
-    is.null(prior$concentrations) && prior$nu > 0
+moves_alone <- function(settings, n) {
+  prior <- settings$prior
+  n >= many_rows && settings$family == "gaussian" && !settings$prior_only &&
+    isTRUE(prior$own_scales) && is.null(prior$concentrations) && prior$nu > 0
 }
 
 # Clusters, which share columns, have no such moves

@@ -120,8 +120,8 @@
 #' given the coefficients of the others, which are then drawn together: the time
 #' of a move no longer grows with the number of kernels. Most proposals are
 #' rejected after a look at 2500 rows; those that pass are judged by all rows, so
-#' that the posterior is exact (Christen and Fox, 2005). There are more moves where
-#' the warmup ends with more kernels. Chains start where short ones with 2000 of the
+#' that the posterior is exact (Christen and Fox, 2005). The number of moves per
+#' iteration is set in the warmup, by the number of kernels. Chains start where short ones with 2000 of the
 #' rows end, then 8000, and so on. With 100 000 rows, 10 predictors and 30 kernels
 #' an iteration takes about 0.2 seconds of processor time.
 #'
@@ -149,7 +149,7 @@
 #' enough for predictions; a warning says what has not mixed.
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged.
-#' The numbers depend on n alone, not on the speed of the machine. With 300 rows
+#' The numbers depend on n and the model, not on the speed of the machine. With 300 rows
 #' and 10 predictors the budget takes about 5 seconds of processor time.
 #'
 #' That is enough for predictions. The posterior of the scales is narrow given
@@ -213,9 +213,9 @@
 #'   noise prior and the scaling still come from the data.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values,
 #'   including missing weights.
-#' @param keep_data `FALSE`: the value has what predictions need and neither the
-#'   data nor the states of the chains, so that its size does not grow with the
-#'   number of rows. It has class `kb_predictor`, with [`predict`][predict.kb_bark]
+#' @param keep_data `FALSE`: the value has what predictions need: of the data the
+#'   rows that are centres of kernels only, and no states of the chains, so that its
+#'   size does not grow with the number of rows. It has class `kb_predictor`, with [`predict`][predict.kb_bark]
 #'   on new rows and `print`; all else needs the fit. A fit that was stopped keeps
 #'   them (`kb_message_data_kept`).
 #' @param seed Whole number that determines every draw; `NULL` takes one from
@@ -384,15 +384,16 @@ bark_outcome <- function(family) {
 #' @param given Arguments as in `bark()`.
 #' @noRd
 bark_fit <- function(mould, given, called, started) {
+  check_class(given$control, "kb_mcmc_control", "`mcmc_control()`", "control")
+  keep_data <- check_flag(given$keep_data, arg = "keep_data")
   settings <- call_with(bark_settings, given, mould = mould)
   control <- settled_control(given$control, bark_length(
     nrow(mould$x), mould$outcome == "factor",
-    moves_alone(settings$prior, settings$family, nrow(mould$x))
+    given$control$sweep == "full" && moves_alone(settings, nrow(mould$x))
   ))
   refuse_truncated(given$prior, control)
   refuse_mixed_terms(mould, given$prior, control)
   progress <- check_progress(given$progress)
-  keep_data <- check_flag(given$keep_data, arg = "keep_data")
   if (progress) announce_budget(control)
   seed <- draw_seed(given$seed)
   fit <- structure(

@@ -23,7 +23,7 @@ warn_quality.kb_mcmc <- function(fit, since = 0L) {
   }
   warn_memory(fit)
   inform_short(fit)
-  if (has_few_draws(fit)) {
+  if (is_too_short_to_judge(fit)) {
     return(invisible())
   }
   poor <- beyond_thresholds(chain_mixing(fit), trusted_mixing)
@@ -60,7 +60,7 @@ warn_mixing <- function(fit, poor) {
 }
 
 # Chains that ended before they had converged are not too short to be judged
-has_few_draws <- function(fit, least = 100) {
+is_too_short_to_judge <- function(fit, least = 100) {
   is.null(fit$control$until) && fit$control$iter %/% fit$control$thin < least
 }
 
@@ -68,7 +68,7 @@ has_few_draws <- function(fit, least = 100) {
 short_words <- function(fit) {
   n <- fit$control$iter %/% fit$control$thin
   c(
-    if (has_few_draws(fit)) {
+    if (is_too_short_to_judge(fit)) {
       paste(
         counted(n, "draw"), "per chain: too few to judge mixing"
       )

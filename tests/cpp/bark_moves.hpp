@@ -40,7 +40,7 @@ Moves<State> with_scale_moves(Moves<State> moves) {
 
 /// So few rows that moves of a Backfit look at some of five before all, and
 /// choose among some.
-constexpr kernelbayes::bark::Glance kGlance{2, 1, 3};
+constexpr kernelbayes::bark::Glance kGlance{2, 1, 2};
 
 /// All moves of a state whose coefficients are integrated out.
 const Moves<kernelbayes::bark::State>& moves();

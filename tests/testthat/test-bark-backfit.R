@@ -169,6 +169,18 @@ test_that("the number of moves is that of the warmup", {
   )
 })
 
+test_that("rows of weight 0 have no kernels", {
+  skip_on_cran()
+  data <- few_predictors(many_rows, stats::rnorm)
+  weights <- rep(0:1, c(4000, many_rows - 4000))
+  fit <- suppressWarnings(bark(y ~ a, data,
+    prior = bark_prior(centres = centre_rows(weights = weights)),
+    control = mcmc_control(1, 2, 3), seed = 1
+  ))
+  location <- fit$runs[[1]]$draws$location
+  expect_true(all(location == 0 | location > 4000))
+})
+
 test_that("row weights move", {
   skip_on_cran()
   data <- few_predictors(many_rows, function(n) stats::rt(n, 3))

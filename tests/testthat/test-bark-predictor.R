@@ -47,9 +47,36 @@ test_that("numbers, with terms and without", {
 
 test_that("classes", {
   expect_same(both(two ~ a + z), type = "prob")
-  expect_same(both(three ~ a + z), type = "prob")
+  fields <- both(three ~ a + z)
+  expect_same(fields, type = "prob")
+  expect_output(print(fields$slim), "40 of 2 chains")
   frame$three <<- factor(frame$three, ordered = TRUE)
   expect_same(both(three ~ a + z), type = "prob")
+})
+
+test_that("rows with names, linear = and groups =", {
+  cars <- function(keep_data) {
+    suppressWarnings(suppressMessages(bark(mpg ~ wt + hp, datasets::mtcars,
+      control = few, seed = 1, keep_data = keep_data
+    )))
+  }
+  new <- datasets::mtcars[3:5, ]
+  expect_identical(predict(cars(FALSE), new), predict(cars(TRUE), new))
+  parts <- function(keep_data) {
+    suppressWarnings(suppressMessages(bark(
+      frame[c("a", "b")], frame$y, linear = frame["z"], groups = frame["g"],
+      control = few, seed = 1, keep_data = keep_data
+    )))
+  }
+  at <- function(fit) {
+    predict(fit, frame[1:5, c("a", "b")],
+      linear = frame[1:5, "z", drop = FALSE],
+      groups = frame[1:5, "g", drop = FALSE]
+    )
+  }
+  slim <- parts(FALSE)
+  expect_identical(at(slim), at(parts(TRUE)))
+  expect_null(slim$fit$request$linear)
 })
 
 test_that("the size does not grow with the rows", {
@@ -74,6 +101,9 @@ test_that("what needs the data says so", {
     class = "kb_error_not_defined"
   )
   expect_output(print(slim), "80, not kept")
+  for (of in list(coef, fitted, residuals, update)) {
+    expect_error(of(slim), class = "kb_error_not_defined")
+  }
   expect_error(
     bark(y ~ a, frame, keep_data = 1),
     class = "kb_error_argument"

@@ -243,6 +243,14 @@ test_that("bark() chooses the length that is left open, by n and classes", {
   expect_identical(lengths[, 3], c(120L, 80L, 160L))
   expect_identical(lengths[, 4], c(30L, 20L, 40L))
   expect_identical(bark_length(10, TRUE)$until$max_iter, 400L)
+  settings <- list(
+    family = "gaussian", prior_only = FALSE,
+    prior = list(own_scales = TRUE, nu = 20)
+  )
+  expect_true(moves_alone(settings, many_rows))
+  expect_false(moves_alone(settings, many_rows - 1))
+  settings$prior_only <- TRUE
+  expect_false(moves_alone(settings, many_rows))
   expect_identical(bark_length(1e4, TRUE)$until$max_iter, 200L)
   open <- mcmc_control(1, warmup = NULL, iter = NULL, thin = NULL)
   expect_output(print(open), "as needed")

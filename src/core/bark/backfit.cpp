@@ -245,7 +245,7 @@ namespace {
 
 int draw_stride(const Data& data, Rng& rng) {
   const int longest = std::max(1, data.n() / data.glance.similar);
-  return longest - static_cast<int>(rng.index((longest + 1) / 2));
+  return longest - static_cast<int>(rng.index(longest / 2 + 1));
 }
 
 }  // namespace

@@ -15,16 +15,22 @@ bool backfits(const Data& data, const Prior& prior) {
          !data.latent() && prior.nu > 0;
 }
 
-// Few kernels are not many moves.
+bool backfits(const State& state, double power) {
+  return power == 1 && state.amplitude() == 1 &&
+         backfits(state.data(), state.prior());
+}
+
+// At least kLeast: few kernels would get too few moves.
 int Sweep::backfit_rounds(int kernels) {
   constexpr int kLeast = 100, kMost = 400;
   return std::min(std::max(3 * kernels / 2, kLeast), kMost);
 }
 
-void Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {
+// False if coefficients cannot be computed.
+bool Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {
   if (rounds_ == 0 || adapt) rounds_ = backfit_rounds(state.size());
   Backfit fit(state, rng);
-  if (!fit.ok()) return;
+  if (!fit.ok()) return false;
   for (int i = 0; i < rounds_; ++i) {
     counts.note(kBirthDeath, birth_death_move(fit, rng));
     counts.note(kRelocate, relocate_move(fit, rng));
@@ -33,6 +39,7 @@ void Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {
   }
   give(fit, state, rng);
   if (state.prior().pooled) pool(state, 1, counts, rng);
+  return true;
 }
 
 // The noise, and Student's row weights, are drawn with the coefficients still

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <numeric>
 
 #include "sweep.hpp"
 
@@ -51,13 +52,34 @@ std::vector<int> choose_rows(int n, int count, Rng& rng) {
   return out;
 }
 
-// Gives a state the kernels of that of some of its rows.
+// The prior with centres among some rows, as probable as among all; equally
+// probable if there are none.
+Prior prior_of(const Prior& prior, const std::vector<int>& rows, int n) {
+  Prior out = prior;
+  if (prior.centres.uniform()) return out;
+  const double more = double(n) / static_cast<double>(rows.size());
+  std::vector<double> weights{prior.centres.probability(0, n)};
+  for (const int row : rows) {
+    weights.push_back(more * prior.centres.probability(row + 1, n));
+  }
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  out.centres = sum > 0 ? CentrePrior(weights) : CentrePrior();
+  return out;
+}
+
+// Gives a state the kernels of that of some of its rows, but for those that its
+// prior excludes.
 void hand_on(const State& some, const std::vector<int>& rows, State& state) {
   std::vector<Slot> slots;
+  const CentrePrior& centres = state.prior().centres;
   for (int j = 0; j < some.size(); ++j) {
-    slots.push_back(some.slot(j));
-    int& location = slots.back().location;
-    if (location > 0) location = rows[location - 1] + 1;
+    Slot slot = some.slot(j);
+    if (slot.location > 0) slot.location = rows[slot.location - 1] + 1;
+    if (slot.location >= 0 &&
+        centres.probability(slot.location, state.data().n()) == 0) {
+      continue;
+    }
+    slots.push_back(std::move(slot));
   }
   if (state.prior().pooled) state.set_pool(some.pool());
   if (state.data().student()) state.set_df(some.df());
@@ -97,22 +119,23 @@ void start_on_subset(State& state, Rng& rng) {
   const Data& data = state.data();
   const int n = data.n();
   if (!backfits(data, state.prior()) || n < 2 * kFirst) return;
-  Prior prior = state.prior();
-  prior.centres = CentrePrior();
   std::vector<int> rows = choose_rows(n, kFirst, rng);
   auto some = std::make_unique<Data>(rows_of(data, rows));
   some->many_rows = kFirst + 1;
-  auto small = std::make_unique<State>(*some, prior);
+  auto prior = std::make_unique<Prior>(prior_of(state.prior(), rows, n));
+  auto small = std::make_unique<State>(*some, *prior);
   draw_start(*small, rng);
   sweep_often(*small, kFirstSweeps, rng);
   for (int count = kMore * kFirst; 2 * count <= n; count *= kMore) {
     const std::vector<int> more = join(rows, choose_rows(n, count, rng));
     auto next = std::make_unique<Data>(rows_of(data, more));
     next->many_rows = 1;
-    auto larger = std::make_unique<State>(*next, prior);
+    auto wider = std::make_unique<Prior>(prior_of(state.prior(), more, n));
+    auto larger = std::make_unique<State>(*next, *wider);
     hand_on(*small, positions(rows, more), *larger);
     small = std::move(larger);
     some = std::move(next);
+    prior = std::move(wider);
     rows = more;
     sweep_often(*small, kSweeps, rng);
   }

@@ -97,28 +97,29 @@ void Sweep::transfer(Archive& archive) {
   archive.optional(rounds_ > 0, "rounds", rounds_, Want::between(1, 1e6));
 }
 
-void Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
+bool Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
                          Rng& rng) {
-  if (backfits(state.data(), state.prior()) && power == 1) {
-    return backfit(state, adapt, counts, rng);
+  if (backfits(state, power) && backfit(state, adapt, counts, rng)) {
+    return !state.data().terms.any();
   }
   // The start of a sweep is then a function of slots, scales and noise.
   state.refresh();
-  if (state.prior().nu == 0) return;
+  if (state.prior().nu == 0) return false;
   kernels(state, power, counts, rng);
   // With their own scales most candidates are far from what the data want.
   if (!state.prior().own_scales) gather(state, power, counts, rng);
   scales(state, power, adapt, counts, rng);
   directions(state, power, adapt, counts, rng);
+  return false;
 }
 
 void Sweep::full(State& state, double power, bool adapt, Counts& counts,
                  Rng& rng) {
-  full_kernels(state, power, adapt, counts, rng);
+  const bool noise_drawn = full_kernels(state, power, adapt, counts, rng);
   if (state.data().terms.any()) {
     return terms(state, power, adapt, true, counts, rng);
   }
-  if (backfits(state.data(), state.prior()) && power == 1) return;
+  if (noise_drawn) return;
   noise(state, power, adapt, counts, rng);
   if (power == 1) noise_gibbs(state, rng);
   response(state, power, adapt, counts, rng);

@@ -101,6 +101,8 @@ bool exchange(State& one, const Rung& at_one, State& other,
 /// Does a sweep move kernels given the coefficients of the others, see Backfit?
 /// With many rows, for numeric responses whose kernels have their own scales.
 bool backfits(const Data& data, const Prior& prior);
+/// Not where the likelihood is tempered.
+bool backfits(const State& state, double power);
 
 class Backfit;
 
@@ -123,7 +125,8 @@ class Sweep {
   /// current values.
   void lowest(State& state, bool adapt, Rng& rng);
   /// The part of both on kernels and scales: the response and the noise stay.
-  void full_kernels(State& state, double power, bool adapt, Counts& counts,
+  /// True if the noise, and row weights, were drawn too.
+  bool full_kernels(State& state, double power, bool adapt, Counts& counts,
                     Rng& rng);
   void single_kernels(State& state, double power, bool adapt, Counts& counts,
                       Rng& rng);
@@ -138,7 +141,7 @@ class Sweep {
   static constexpr double kVarphiStep = 1.5;
 
   void kernels(State& state, double power, Counts& counts, Rng& rng);
-  void backfit(State& state, bool adapt, Counts& counts, Rng& rng);
+  bool backfit(State& state, bool adapt, Counts& counts, Rng& rng);
   static int backfit_rounds(int kernels);
   void give(Backfit& fit, State& state, Rng& rng);
   void scales(Backfit& fit, Counts& counts, Rng& rng);
