@@ -72,33 +72,26 @@ print.kb_predictor <- function(x, ...) {
 #' @export
 predict.kb_predictor <- function(object, newdata, type = NULL, ...) {
   if (missing(newdata)) {
-    kb_abort(c(
-      "{.arg newdata} must be given: the fit has not kept its data.",
-      i = "{.code keep_data = TRUE} of {.fn bark} keeps them."
-    ), "argument", argument = "newdata")
+    refuse_without_data("predict() without newdata", "argument", "newdata")
   }
-  if (identical(type, "terms")) {
-    kb_abort(c(
-      "{.code type = \"terms\"} is around means of the data, which the fit has not
-       kept.",
-      i = "{.code keep_data = TRUE} of {.fn bark} keeps them."
-    ), "not_defined")
-  }
+  if (identical(type, "terms")) refuse_without_data("type = \"terms\"")
   stats::predict(object$fit, newdata, type = type, ...)
 }
 
-refuse_without_data <- function(what) {
+refuse_without_data <- function(what, class = "not_defined", argument = NULL) {
   kb_abort(c(
-    "{.fn {what}} needs the data, which the fit has not kept.",
+    "{.code {what}} needs the data, which the fit has not kept.",
     i = "{.code keep_data = TRUE} of {.fn bark} keeps them."
-  ), "not_defined")
+  ), class, argument = argument)
 }
 
 #' @export
-coef.kb_predictor <- function(object, ...) refuse_without_data("coef")
+coef.kb_predictor <- function(object, ...) refuse_without_data("coef()")
 #' @export
-fitted.kb_predictor <- function(object, ...) refuse_without_data("fitted")
+fitted.kb_predictor <- function(object, ...) refuse_without_data("fitted()")
 #' @export
-residuals.kb_predictor <- function(object, ...) refuse_without_data("residuals")
+residuals.kb_predictor <- function(object, ...) {
+  refuse_without_data("residuals()")
+}
 #' @export
-update.kb_predictor <- function(object, ...) refuse_without_data("update")
+update.kb_predictor <- function(object, ...) refuse_without_data("update()")

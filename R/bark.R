@@ -121,9 +121,9 @@
 #' of a move no longer grows with the number of kernels. Most proposals are
 #' rejected after a look at 2500 rows; those that pass are judged by all rows, so
 #' that the posterior is exact (Christen and Fox, 2005). The number of moves per
-#' iteration is set in the warmup, by the number of kernels. Chains start where short ones with 2000 of the
-#' rows end, then 8000, and so on. With 100 000 rows, 10 predictors and 30 kernels
-#' an iteration takes about 0.2 seconds of processor time.
+#' iteration is set in the warmup, by the number of kernels. Chains start where
+#' short ones with 2000 of the rows end, then 8000, and so on. With 100 000 rows, 10
+#' predictors and 30 kernels an iteration takes about 0.2 seconds of processor time.
 #'
 #' Two chains run at a time in threads, or more on [workers][kb_workers].
 #'
@@ -149,8 +149,8 @@
 #' enough for predictions; a warning says what has not mixed.
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged.
-#' The numbers depend on n and the model, not on the speed of the machine. With 300 rows
-#' and 10 predictors the budget takes about 5 seconds of processor time.
+#' The numbers depend on n and the model, not on the speed of the machine. With 300
+#' rows and 10 predictors the budget takes about 5 seconds of processor time.
 #'
 #' That is enough for predictions. The posterior of the scales is narrow given
 #' the kernels, and an effective draw of scales and inclusion may cost hundreds
@@ -215,8 +215,8 @@
 #'   including missing weights.
 #' @param keep_data `FALSE`: the value has what predictions need: of the data the
 #'   rows that are centres of kernels only, and no states of the chains, so that its
-#'   size does not grow with the number of rows. It has class `kb_predictor`, with [`predict`][predict.kb_bark]
-#'   on new rows and `print`; all else needs the fit. A fit that was stopped keeps
+#'   size does not grow with the number of rows. It has class `kb_predictor`, with
+#'   [`predict`][predict.kb_bark] on new rows and `print`; all else needs the fit. A fit that was stopped keeps
 #'   them (`kb_message_data_kept`).
 #' @param seed Whole number that determines every draw; `NULL` takes one from
 #'   R's generator. The result does not depend on the workers that run the
@@ -344,18 +344,21 @@ bark.numeric <- bark.matrix
 #' @export
 bark.logical <- bark.matrix
 
-# The length of chains that the user leaves open: at most ten times as long as
-# dbarts::bart() takes (tools/bench/league.R). Sweeps of classes take longer, and
-# mix better. Draws of numbers are kept more rarely: they depend on each other.
+#' The length of chains that the user leaves open
+#'
+#' At most ten times as long as dbarts::bart() takes (tools/bench/league.R). Sweeps
+#' of classes take longer, and mix better. Draws of numbers are kept more rarely:
+#' they depend on each other.
 #' @param alone Do kernels move given the coefficients of the others? Then few
 #'   iterations have many moves.
 #' @noRd
 bark_length <- function(n, classes, alone = FALSE) {
   if (alone) {
     more <- max(1, 20000 / n)
+    iter <- as.integer(20 * more)
     return(list(
-      warmup = as.integer(30 * more), iter = as.integer(20 * more), thin = 1L,
-      until = trusted_until(2L * as.integer(20 * more))
+      warmup = as.integer(30 * more), iter = iter, thin = 1L,
+      until = trusted_until(2L * iter)
     ))
   }
   most <- if (classes) {

@@ -243,8 +243,9 @@ Rcpp::List bark_terms_law_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   bark::Counts counts;
   const auto apply = [&](State& state, Rng& rng) {
     if (move == "terms") return bark::terms_move(state, rng);
-    if (move == "full" || many_rows)
+    if (move == "full" || many_rows) {
       return sweep.full(state, 1, false, counts, rng);
+    }
     if (move == "single") return sweep.single(state, 1, false, counts, rng);
     bark_r::moves().at(move)(state, 1, rng);
   };

@@ -55,16 +55,21 @@ test_that("moves leave the joint law of parameters and data invariant", {
   }
 })
 
-test_that("residuals and information are those of dense algebra", {
-  withr::local_seed(2)
+# States of a walk of moves on 20 rows, each with the response sqrt(w) y
+backfit_walk <- function(seed) {
+  withr::local_seed(seed)
   x <- matrix(stats::rnorm(60), 20)
   y <- sin(x[, 1]) + 0.3 * stats::rnorm(20)
   w <- stats::runif(20, 0.5, 2)
   prior <- bark_setting("select_different", 1, 6, own_scales = TRUE)
-  walk <- bark_backfit_cpp(prior, x, y, w, 40, 3)
+  lapply(bark_backfit_cpp(prior, x, y, w, 40, 3), c, list(y = sqrt(w) * y))
+}
+
+test_that("residuals and information are those of dense algebra", {
+  walk <- backfit_walk(2)
   expect_gt(length(walk), 20)
   for (state in walk) {
-    left <- sqrt(w) * y - drop(state$columns %*% state$beta)
+    left <- state$y - drop(state$columns %*% state$beta)
     expect_equal(state$residuals, left)
     without <- left + state$columns[, 1] * state$beta[[1]]
     information <- function(k, r) state$noise * c(sum(k^2), sum(k * r))
@@ -87,14 +92,8 @@ weight_of <- function(precision, score, eps = 0.5) {
 }
 
 test_that("a glimpse is the weight of a kernel at some of the rows", {
-  withr::local_seed(3)
-  x <- matrix(stats::rnorm(60), 20)
-  y <- sin(x[, 1]) + 0.3 * stats::rnorm(20)
-  w <- stats::runif(20, 0.5, 2)
-  prior <- bark_setting("select_different", 1, 6, own_scales = TRUE)
-  walk <- bark_backfit_cpp(prior, x, y, w, 40, 3)
   # Two of 20 rows, ten apart, with the root of ten as the power.
-  for (state in walk) {
+  for (state in backfit_walk(3)) {
     rows <- state$stretches + 1
     expect_identical(diff(rows), 10)
     without <- state$residuals + state$columns[, 1] * state$beta[[1]]

@@ -36,23 +36,21 @@ void Backfit::give(State& state, Eigen::VectorXd row_weights) {
                std::move(row_weights));
 }
 
-// In parts that stay in the cache; terms need all rows.
+// Terms need all rows at once.
 Backfit::Candidate Backfit::make_column(const Place& place) const {
-  constexpr Eigen::Index kPart = 1024;
   const Eigen::Index n = data_->n();
+  const bool terms = response_->terms().any();
+  const Eigen::Index part = terms ? n : std::min(n, KernelColumns::kPart);
   Candidate out{place, Eigen::VectorXd(n), 0, 0};
-  const bool whole = response_->terms().any();
-  const Eigen::Index part = whole ? n : kPart;
-  Eigen::VectorXd exponents(std::min(n, part));
+  Eigen::VectorXd exponents(part);
   for (Eigen::Index first = 0; first < n; first += part) {
     const Eigen::Index rows = std::min(part, n - first);
     auto values = out.values.segment(first, rows);
-    columns_->fill_exponents(place, exponents.head(rows), first);
-    data_->arithmetic->exp_minus(exponents.head(rows), values);
-    if (!whole) {
-      response_->weigh_rows(values, first);
+    if (terms) {
+      columns_->fill(place, *response_, exponents, values);
     } else {
-      response_->weigh(values);
+      columns_->fill_rows(place, *response_, first, exponents.head(rows),
+                          values);
     }
     out.own += values.squaredNorm();
     out.residual += values.dot(residuals_.segment(first, rows));
@@ -100,9 +98,7 @@ double Backfit::glimpse(const Place& place, int j) const {
   Eigen::VectorXd exponents(stretch), values(stretch);
   double own = 0, score = 0;
   for (const Eigen::Index first : stretches_) {
-    columns_->fill_exponents(place, exponents, first);
-    data_->arithmetic->exp_minus(exponents, values);
-    response_->weigh_rows(values, first);
+    columns_->fill_rows(place, *response_, first, exponents, values);
     own += values.squaredNorm();
     score += values.dot(residuals_.segment(first, stretch)) +
              beta_[j] * values.dot(values_.col(j).segment(first, stretch));
@@ -169,8 +165,7 @@ void Backfit::replace(int j, Candidate column, double varphi, Rng& rng) {
   slots_[j] = {column.place.location, 1, {varphi}, column.place.shape};
 }
 
-// Moves
-// ------------------------------------------------------------------------
+// Moves -----------------------------------------------------------------------
 
 namespace {
 

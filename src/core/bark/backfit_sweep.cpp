@@ -46,18 +46,8 @@ bool Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {
 // there: all that depends on both is then computed once. With terms they are
 // drawn with the terms.
 void Sweep::give(Backfit& fit, State& state, Rng& rng) {
-  if (state.data().terms.any()) return fit.give(state, Eigen::VectorXd());
-  const Prior& prior = state.prior();
-  if (!prior.noise_fixed) {
-    const double shape = prior.noise_shape + 0.5 * state.data().n();
-    const double rate = prior.noise_rate + 0.5 * fit.residuals().squaredNorm();
-    state.set_noise(rng.gamma(shape) / rate);
-  }
-  Eigen::VectorXd weights;
-  if (state.data().student()) {
-    weights = draw_row_weights(state, unweighted(state, fit.residuals()), rng);
-  }
-  fit.give(state, std::move(weights));
+  if (state.data().terms.any()) return fit.give(state);
+  fit.give(state, draw_noise(state, fit.residuals(), rng));
 }
 
 void Sweep::scales(Backfit& fit, Counts& counts, Rng& rng) {

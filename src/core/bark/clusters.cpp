@@ -97,7 +97,7 @@ bool cluster_move(State& state, double power, Rng& rng) {
   if (to.location == 0) return false;  // it has no scales
   to.shape = with_scales_of(*to.shape, *state.slot(j).shape);
   to.location = state.slot(j).location;
-  return move_kernel(state, j, state.make_column(to), 0, power, rng);
+  return move_kernel(state, j, to, 0, power, rng);
 }
 
 namespace {

@@ -130,6 +130,15 @@ void KernelColumns::fill(const Place& place, const Response& response,
   fill_values(exponents, values, response);
 }
 
+void KernelColumns::fill_rows(const Place& place, const Response& response,
+                              Eigen::Index first,
+                              Eigen::Ref<Eigen::VectorXd> exponents,
+                              Eigen::Ref<Eigen::VectorXd> values) const {
+  fill_exponents(place, exponents, first);
+  data_->arithmetic->exp_minus(exponents, values);
+  response.weigh_rows(values, first);
+}
+
 void KernelColumns::take_back(Eigen::MatrixXd values) {
   values_ = std::move(values);
   reserve(static_cast<int>(values_.cols()));
@@ -154,17 +163,13 @@ void KernelColumns::compute(const std::vector<Place>& places,
     }
     return compute_values(static_cast<int>(places.size()), response);
   }
-  // In parts that stay in the cache.
-  constexpr Eigen::Index kPart = 1024;
   const Eigen::Index n = data_->n();
   for (std::size_t j = 0; j < places.size(); ++j) {
     for (Eigen::Index first = 0; first < n; first += kPart) {
       const Eigen::Index rows = std::min(kPart, n - first);
-      auto exponents = exponents_.col(j).segment(first, rows);
-      auto values = values_.col(j).segment(first, rows);
-      fill_exponents(places[j], exponents, first);
-      data_->arithmetic->exp_minus(exponents, values);
-      response.weigh_rows(values, first);
+      fill_rows(places[j], response, first,
+                exponents_.col(j).segment(first, rows),
+                values_.col(j).segment(first, rows));
     }
   }
 }

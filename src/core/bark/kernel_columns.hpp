@@ -63,7 +63,14 @@ class KernelColumns {
   /// all is computed again.
   Eigen::MatrixXd lend_values() { return std::move(values_); }
   void take_back(Eigen::MatrixXd values);
-  /// Of rows first, first + stride, ...
+  /// Of so many rows both stay in the cache.
+  static constexpr Eigen::Index kPart = 1024;
+  /// Exponents and values of some rows, from `first` on; the latter are
+  /// multiplied by sqrt(w) only.
+  void fill_rows(const Place& place, const Response& response,
+                 Eigen::Index first, Eigen::Ref<Eigen::VectorXd> exponents,
+                 Eigen::Ref<Eigen::VectorXd> values) const;
+  /// Exponents of rows first, first + stride, ...
   Eigen::VectorXd strided_exponents(const Place& place, Eigen::Index first,
                                     Eigen::Index stride) const;
   void put(int j, const Eigen::VectorXd& exponents,

@@ -80,6 +80,10 @@ struct Prior {
   double draw_varphi(Rng& rng) const;
   /// Given a coefficient over its number of copies, if alpha is 1: (B95).
   double draw_varphi(double scaled, Rng& rng) const;
+  /// The noise precision given n residuals with this sum of squares, (B46).
+  double draw_noise(double n, double squares, Rng& rng) const {
+    return rng.gamma(noise_shape + 0.5 * n) / (noise_rate + 0.5 * squares);
+  }
   double varphi_rate() const { return alpha * eps * eps / 2; }
 };
 

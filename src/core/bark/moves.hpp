@@ -133,6 +133,10 @@ void row_weights_move(State& state, Rng& rng);
 /// weights, and sets the degrees of freedom and the noise only.
 Eigen::VectorXd draw_row_weights(State& state, Eigen::VectorXd residuals,
                                  Rng& rng);
+/// The noise, and what draw_row_weights() does, given residuals that have the
+/// row weights of the state. Empty if the noise is not Student's.
+Eigen::VectorXd draw_noise(State& state, const Eigen::VectorXd& residuals,
+                           Rng& rng);
 /// Residuals without the row weights of the state.
 Eigen::VectorXd unweighted(const State& state,
                            const Eigen::VectorXd& residuals);
@@ -193,6 +197,11 @@ Copy choose_copy(const S& state, Rng& rng) {
 /// place.
 bool move_kernel(State& state, int j, Column column, double log_proposal,
                  double power, Rng& rng);
+inline bool move_kernel(State& state, int j, const Place& place,
+                        double log_proposal, double power, Rng& rng) {
+  return move_kernel(state, j, state.make_column(place), log_proposal, power,
+                     rng);
+}
 
 /// An index chosen with probability proportional to its weight; -1 if no weight
 /// is above 0. `total` is their sum.

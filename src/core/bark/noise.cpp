@@ -37,9 +37,8 @@ bool noise_gibbs(State& state, Rng& rng) {
   Eigen::VectorXd fit;
   if (!draw_fit(state, fit, rng)) return false;
   const Eigen::VectorXd residual = state.response() - fit;
-  const double shape = prior.noise_shape + 0.5 * state.data().n();
-  const double rate = prior.noise_rate + 0.5 * residual.squaredNorm();
-  state.propose_noise(rng.gamma(shape) / rate);
+  state.propose_noise(
+      prior.draw_noise(state.data().n(), residual.squaredNorm(), rng));
   state.accept_proposal();
   return true;
 }

@@ -165,8 +165,8 @@ bool local_move(OpenState& state, Rng& rng);
 /// carried along. The power is not used.
 bool try_scales(OpenState& state, const ScaleChange& change, double log_ratio,
                 double power, Rng& rng);
-bool move_kernel(OpenState& state, int j, OpenState::NewColumn column,
-                 double log_ratio, double power, Rng& rng);
+bool move_kernel(OpenState& state, int j, const Place& place, double log_ratio,
+                 double power, Rng& rng);
 
 }  // namespace bark
 }  // namespace kernelbayes

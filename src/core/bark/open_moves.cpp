@@ -110,9 +110,9 @@ bool try_scales(OpenState& state, const ScaleChange& change, double log_ratio,
   return state.change(change, log_ratio, rng);
 }
 
-bool move_kernel(OpenState& state, int j, OpenState::NewColumn column,
-                 double log_ratio, double, Rng& rng) {
-  return state.move(j, std::move(column), log_ratio, rng);
+bool move_kernel(OpenState& state, int j, const Place& place, double log_ratio,
+                 double, Rng& rng) {
+  return state.move(j, state.make_column(place), log_ratio, rng);
 }
 
 }  // namespace bark

@@ -70,7 +70,7 @@ bool relocate_shape(State& state, const Copy& copy, double power, Rng& rng) {
     shape->centre = to.shape->centre;
     to.shape = std::move(shape);
   }
-  return move_kernel(state, copy.slot, state.make_column(to), 0, power, rng);
+  return move_kernel(state, copy.slot, to, 0, power, rng);
 }
 
 }  // namespace
@@ -104,8 +104,7 @@ bool relocate_move(State& state, double power, Rng& rng) {
   if (slot.copies > 1 || state.find(to) >= 0) {
     return relocate_copy(state, copy, to, power, rng);
   }
-  return move_kernel(state, copy.slot, state.make_column({to, nullptr}), 0,
-                     power, rng);
+  return move_kernel(state, copy.slot, Place{to, nullptr}, 0, power, rng);
 }
 
 }  // namespace bark

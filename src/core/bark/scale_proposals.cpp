@@ -91,12 +91,7 @@ bool change_scales(S& state, double power, Rng& rng,
     }
   }
   const Place place{slot.location, changed(own, next.change)};
-  if constexpr (std::is_same_v<S, Backfit>) {
-    return move_kernel(state, j, place, next.log_ratio, power, rng);
-  } else {
-    return move_kernel(state, j, state.make_column(place), next.log_ratio,
-                       power, rng);
-  }
+  return move_kernel(state, j, place, next.log_ratio, power, rng);
 }
 
 template bool change_scales(State&, double, Rng&, const ProposeScales&);

@@ -95,6 +95,17 @@ Eigen::VectorXd draw_row_weights(State& state, Eigen::VectorXd residuals,
   return residuals;
 }
 
+Eigen::VectorXd draw_noise(State& state, const Eigen::VectorXd& residuals,
+                           Rng& rng) {
+  const Prior& prior = state.prior();
+  if (!prior.noise_fixed) {
+    state.set_noise(
+        prior.draw_noise(state.data().n(), residuals.squaredNorm(), rng));
+  }
+  if (!state.data().student()) return {};
+  return draw_row_weights(state, unweighted(state, residuals), rng);
+}
+
 void row_weights_move(State& state, Rng& rng) {
   if (!state.data().student()) return;
   Eigen::VectorXd fit;

@@ -32,8 +32,9 @@ TermData rows_of(const TermData& terms, const std::vector<int>& rows) {
   return out;
 }
 
-Data rows_of(const Data& data, const std::vector<int>& rows) {
+Data rows_of(const Data& data, const std::vector<int>& rows, int many_rows) {
   Data out = data;
+  out.many_rows = many_rows;
   out.x = pick(data.x, rows);
   out.y = pick(data.y, rows);
   out.weights = pick(data.weights, rows);
@@ -66,6 +67,20 @@ Prior prior_of(const Prior& prior, const std::vector<int>& rows, int n) {
   out.centres = sum > 0 ? CentrePrior(weights) : CentrePrior();
   return out;
 }
+
+// A model of some rows of another, and its state, which refers to the rest.
+struct Part {
+  std::vector<int> rows;
+  Data data;
+  Prior prior;
+  State state;
+  Part(const State& whole, std::vector<int> some, int many_rows)
+      : rows(std::move(some)),
+        data(rows_of(whole.data(), rows, many_rows)),
+        prior(prior_of(whole.prior(), rows, whole.data().n())),
+        state(data, prior) {}
+  Part(const Part&) = delete;
+};
 
 // Gives a state the kernels of that of some of its rows, but for those that its
 // prior excludes.
@@ -116,30 +131,20 @@ std::vector<int> join(const std::vector<int>& one,
 
 void start_on_subset(State& state, Rng& rng) {
   constexpr int kFirst = 2000, kMore = 4, kFirstSweeps = 200, kSweeps = 100;
-  const Data& data = state.data();
-  const int n = data.n();
-  if (!backfits(data, state.prior()) || n < 2 * kFirst) return;
-  std::vector<int> rows = choose_rows(n, kFirst, rng);
-  auto some = std::make_unique<Data>(rows_of(data, rows));
-  some->many_rows = kFirst + 1;
-  auto prior = std::make_unique<Prior>(prior_of(state.prior(), rows, n));
-  auto small = std::make_unique<State>(*some, *prior);
-  draw_start(*small, rng);
-  sweep_often(*small, kFirstSweeps, rng);
+  const int n = state.data().n();
+  if (!backfits(state.data(), state.prior()) || n < 2 * kFirst) return;
+  auto part =
+      std::make_unique<Part>(state, choose_rows(n, kFirst, rng), kFirst + 1);
+  draw_start(part->state, rng);
+  sweep_often(part->state, kFirstSweeps, rng);
   for (int count = kMore * kFirst; 2 * count <= n; count *= kMore) {
-    const std::vector<int> more = join(rows, choose_rows(n, count, rng));
-    auto next = std::make_unique<Data>(rows_of(data, more));
-    next->many_rows = 1;
-    auto wider = std::make_unique<Prior>(prior_of(state.prior(), more, n));
-    auto larger = std::make_unique<State>(*next, *wider);
-    hand_on(*small, positions(rows, more), *larger);
-    small = std::move(larger);
-    some = std::move(next);
-    prior = std::move(wider);
-    rows = more;
-    sweep_often(*small, kSweeps, rng);
+    auto larger = std::make_unique<Part>(
+        state, join(part->rows, choose_rows(n, count, rng)), 1);
+    hand_on(part->state, positions(part->rows, larger->rows), larger->state);
+    part = std::move(larger);
+    sweep_often(part->state, kSweeps, rng);
   }
-  hand_on(*small, rows, state);
+  hand_on(part->state, part->rows, state);
 }
 
 }  // namespace bark

@@ -124,8 +124,8 @@ class Sweep {
   /// kernels: they are drawn from the prior, and the rest continues from its
   /// current values.
   void lowest(State& state, bool adapt, Rng& rng);
-  /// The part of both on kernels and scales: the response and the noise stay.
-  /// True if the noise, and row weights, were drawn too.
+  /// The part of both on kernels and scales: the response and the noise stay,
+  /// unless it returns true: the noise and row weights were drawn, too.
   bool full_kernels(State& state, double power, bool adapt, Counts& counts,
                     Rng& rng);
   void single_kernels(State& state, double power, bool adapt, Counts& counts,

@@ -62,7 +62,6 @@ TermValues draw_terms(const State& state, Eigen::VectorXd& residuals,
 }
 
 void terms_move(State& state, Rng& rng) {
-  const Prior& prior = state.prior();
   const Terms& terms = state.response_model().terms();
   Eigen::VectorXd fit;
   if (!draw_fit(state, fit, rng)) return;
@@ -70,15 +69,7 @@ void terms_move(State& state, Rng& rng) {
   TermValues values = draw_terms(state, residuals.values, rng);
   draw_covariances(terms.data(), values, rng);
   scale_groups(terms, values, residuals, rng);
-  if (!prior.noise_fixed) {
-    const double shape = prior.noise_shape + 0.5 * state.data().n();
-    const double rate = prior.noise_rate + 0.5 * residuals.values.squaredNorm();
-    state.set_noise(rng.gamma(shape) / rate);
-  }
-  Eigen::VectorXd weights;
-  if (state.data().student()) {
-    weights = draw_row_weights(state, unweighted(state, residuals.values), rng);
-  }
+  Eigen::VectorXd weights = draw_noise(state, residuals.values, rng);
   state.set_terms(std::move(values), true, state.noise(), std::move(weights));
 }
 

@@ -10,9 +10,8 @@ namespace bark {
 void noise_gibbs(TruncatedState& state, double power, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.noise_fixed) return;
-  const double shape = prior.noise_shape + 0.5 * power * state.data().n();
-  const double rate = prior.noise_rate + 0.5 * power * state.squares();
-  state.set_noise(rng.gamma(shape) / rate);
+  state.set_noise(
+      prior.draw_noise(power * state.data().n(), power * state.squares(), rng));
 }
 
 void draw_latent(TruncatedState& state, Rng& rng) {

@@ -42,8 +42,7 @@ bool walk_move(State& state, double power, Rng& rng) {
   }
   const double log_ratio = log_centre_density(state, next->centre) -
                            log_centre_density(state, slot.shape->centre);
-  return move_kernel(state, j, state.make_column({kElsewhere, next}), log_ratio,
-                     power, rng);
+  return move_kernel(state, j, Place{kElsewhere, next}, log_ratio, power, rng);
 }
 
 }  // namespace bark
