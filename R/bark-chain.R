@@ -8,7 +8,8 @@ fit_engine.kb_bark <- function(fit) {
       config = c(
         list(
           prior = settings$prior, seed = fit$seed, simd = fit$simd,
-          prior_only = settings$prior_only, family = bark_response(fit)
+          prior_only = settings$prior_only, family = bark_response(fit),
+          threads = chain_threads(fit)
         ),
         if (has_mixed(fit)) list(terms = mixed_config(fit)),
         if (is_ordered(fit)) list(classes = nlevels(fit$data$y)),

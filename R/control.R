@@ -303,8 +303,8 @@ format_run <- function(x) {
 #' @param threads Number of chains that run at the same time in threads of this
 #'   process, at least 1; the draws do not depend on it. `NULL`: two, or
 #'   `getOption("mc.cores")` if it is set; one on a worker (see
-#'   [kb_workers]). For [srvm()], threads beyond one per chain speed up each
-#'   chain.
+#'   [kb_workers]). Threads beyond one per chain speed up each chain of [srvm()]
+#'   and, from about 16000 rows on, of [bark()].
 #' @template args-run
 #'
 #' @return A list of class `kb_mcmc_control`.

@@ -12,6 +12,11 @@ NULL
 
 chain_length <- function(fit) fit$control$warmup + fit$control$iter
 
+# Threads of one chain: those asked for beyond one per chain
+chain_threads <- function(fit) {
+  max(1, fit$control$threads %/% length(fit$runs))
+}
+
 #' @export
 engine_total.kb_engine_chain <- function(engine) {
   engine$config$warmup + engine$config$iter

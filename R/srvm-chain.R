@@ -19,11 +19,6 @@ fit_engine.kb_srvm_mcmc <- function(fit) {
   )
 }
 
-# Threads of one chain: those asked for beyond one per chain
-chain_threads <- function(fit) {
-  max(1, fit$control$threads %/% length(fit$runs))
-}
-
 #' @export
 engine_open.kb_engine_srvm_chain <- function(engine, index, state) {
   config <- c(engine$config, list(chain = index))

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "glue/executor.hpp"
 #include "glue/lists.hpp"
 
 namespace bark_r {
@@ -108,6 +109,11 @@ bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
                 const Eigen::VectorXd& y, const Eigen::VectorXd& weights) {
   bark::Data out{x, y, weights, family(config["family"])};
   out.arithmetic = &arithmetic(config);
+  if (config.containsElementNamed("threads")) {
+    // For fewer parts of rows waking a thread takes longer than its work.
+    constexpr int kParts = 8;
+    out.executor = make_executor(config["threads"], kParts);
+  }
   if (config.containsElementNamed("classes")) out.classes = config["classes"];
   if (config.containsElementNamed("terms")) out.terms = terms(config["terms"]);
   return out;

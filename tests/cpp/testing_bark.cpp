@@ -3,9 +3,11 @@
 
 #include "bark_moves.hpp"
 #include "core/bark/candidates.hpp"
+#include "core/bark/row_parts.hpp"
 #include "core/bark/sweep.hpp"
 #include "glue/archive.hpp"
 #include "glue/bark_from_r.hpp"
+#include "glue/executor.hpp"
 
 namespace {
 
@@ -29,6 +31,22 @@ Rcpp::List state_to_r(State state) {
 }
 
 }  // namespace
+
+// The sum of numbers in parts of a length, at least two of them per thread, and
+// how many parts each copy of the memory saw.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_row_parts_cpp(const Eigen::VectorXd& numbers, int length,
+                              int threads) {
+  std::vector<int> seen(numbers.size());
+  const auto f = [&](Eigen::Index first, Eigen::Index rows, int& parts) {
+    seen[first] = ++parts;
+    return numbers.segment(first, rows).sum();
+  };
+  const double sum = bark::RowParts(numbers.size(), length)
+                         .add(make_executor(threads, 2), 0, 0.0, f);
+  return Rcpp::List::create(Rcpp::Named("sum") = sum,
+                            Rcpp::Named("seen") = seen);
+}
 
 // A walk through all moves from a draw of the prior; returns every state with
 // the covariance and mean left by the updates.

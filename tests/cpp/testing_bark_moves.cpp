@@ -368,6 +368,7 @@ Rcpp::List bark_backfit_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     for (int j = 0; j < fit.size(); ++j) beta.push_back(fit.beta(j));
     const bark::Place place = draw_place(setting, data, state.pool(), rng);
     const Backfit::Candidate column = fit.make_column(place);
+    const Backfit::Candidate instead = fit.make_column(place, 0);
     out.push_back(Rcpp::List::create(
         Rcpp::_["beta"] = beta,
         Rcpp::_["columns"] = Eigen::MatrixXd(fit.columns()),
@@ -375,7 +376,8 @@ Rcpp::List bark_backfit_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
         Rcpp::_["noise"] = state.noise(), Rcpp::_["candidate"] = column.values,
         Rcpp::_["first"] = numbers(fit.information(0)),
         Rcpp::_["more"] = numbers(fit.information(column)),
-        Rcpp::_["instead"] = numbers(fit.information(column, 0)),
+        Rcpp::_["instead"] = numbers(fit.information(instead)),
+        Rcpp::_["replaced"] = numbers(fit.replaced(instead)),
         Rcpp::_["glimpses"] = Rcpp::NumericVector::create(
             fit.glimpse(0), fit.glimpse(fit.place(0), 0),
             fit.glimpse(place, 0)),

@@ -21,6 +21,7 @@ test_entries <- c(
   "bark_open_trajectory_cpp",
   "bark_places_cpp",
   "bark_prior_shapes_cpp",
+  "bark_row_parts_cpp",
   "bark_state_cpp",
   "bark_terms_classes_cpp",
   "bark_terms_fields_cpp",

@@ -74,6 +74,7 @@ test_that("residuals and information are those of dense algebra", {
     without <- left + state$columns[, 1] * state$beta[[1]]
     information <- function(k, r) state$noise * c(sum(k^2), sum(k * r))
     expect_equal(state$first, information(state$columns[, 1], without))
+    expect_equal(state$replaced, state$first)
     expect_equal(state$more, information(state$candidate, left))
     expect_equal(state$instead, information(state$candidate, without))
   }
@@ -154,6 +155,31 @@ few_predictors <- function(n, noise) {
     data
   })
 }
+
+test_that("threads share parts of the rows and change no bit", {
+  numbers <- withr::with_seed(1, stats::rnorm(1000))
+  one <- bark_row_parts_cpp(numbers, 70, 1)
+  two <- bark_row_parts_cpp(numbers, 70, 2)
+  expect_equal(one$sum, sum(numbers))
+  expect_identical(two$sum, one$sum)
+  # The number of a part among those of its thread.
+  parts <- seq(1, 1000, 70)
+  expect_identical(one$seen[parts], 1:15)
+  expect_identical(two$seen[parts], c(1:7, 1:8))
+  # Fewer than two parts per thread.
+  expect_identical(
+    bark_row_parts_cpp(numbers, 400, 2)$seen[c(1, 401, 801)], 1:3
+  )
+
+  skip_on_cran()
+  data <- few_predictors(17000, stats::rnorm)
+  fit <- function(threads) {
+    suppressWarnings(bark(y ~ a, data,
+      control = mcmc_control(1, 1, 2, threads = threads), seed = 1
+    ))
+  }
+  expect_identical(fit(2)$runs[[1]]$draws, fit(1)$runs[[1]]$draws)
+})
 
 test_that("the number of moves is that of the warmup", {
   skip_on_cran()

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "moves.hpp"
+#include "row_parts.hpp"
 #include "variance_proposal.hpp"
 
 namespace kernelbayes {
@@ -37,14 +38,13 @@ void Backfit::give(State& state, Eigen::VectorXd row_weights) {
 }
 
 // Terms need all rows at once.
-Backfit::Candidate Backfit::make_column(const Place& place) const {
+Backfit::Candidate Backfit::make_column(const Place& place, int slot) const {
   const Eigen::Index n = data_->n();
   const bool terms = response_->terms().any();
   const Eigen::Index part = terms ? n : std::min(n, KernelColumns::kPart);
-  Candidate out{place, Eigen::VectorXd(n), 0, 0};
-  Eigen::VectorXd exponents(part);
-  for (Eigen::Index first = 0; first < n; first += part) {
-    const Eigen::Index rows = std::min(part, n - first);
+  Candidate out{place, slot, Eigen::VectorXd(n), Products::Zero()};
+  const auto fill = [&](Eigen::Index first, Eigen::Index rows,
+                        Eigen::VectorXd& exponents) {
     auto values = out.values.segment(first, rows);
     if (terms) {
       columns_->fill(place, *response_, exponents, values);
@@ -52,9 +52,16 @@ Backfit::Candidate Backfit::make_column(const Place& place) const {
       columns_->fill_rows(place, *response_, first, exponents.head(rows),
                           values);
     }
-    out.own += values.squaredNorm();
-    out.residual += values.dot(residuals_.segment(first, rows));
-  }
+    const auto residuals = residuals_.segment(first, rows);
+    Products sums{values.squaredNorm(), values.dot(residuals), 0, 0};
+    if (slot < 0) return sums;
+    const auto leaving = values_.col(slot).segment(first, rows);
+    sums[kCross] = values.dot(leaving);
+    sums[kLeaving] = leaving.dot(residuals);
+    return sums;
+  };
+  out.products = RowParts(n, part).add(data_->executor, Eigen::VectorXd(part),
+                                       out.products, fill);
   return out;
 }
 
@@ -64,12 +71,15 @@ Information Backfit::information(int j) const {
 }
 
 Information Backfit::information(const Candidate& column) const {
-  return {phi_ * column.own, phi_ * column.residual};
+  const Products& sums = column.products;
+  const double own = column.slot < 0 ? 0 : beta_[column.slot] * sums[kCross];
+  return {phi_ * sums[kOwn], phi_ * (sums[kResidual] + own)};
 }
 
-Information Backfit::information(const Candidate& column, int j) const {
-  const double cross = column.values.dot(values_.col(j));
-  return {phi_ * column.own, phi_ * (column.residual + beta_[j] * cross)};
+Information Backfit::replaced(const Candidate& column) const {
+  const int j = column.slot;
+  const double score = column.products[kLeaving] + beta_[j] * own_[j];
+  return {phi_ * own_[j], phi_ * score};
 }
 
 // Evenly spaced stretches, so that the order of the rows hardly matters; others
@@ -137,7 +147,7 @@ void Backfit::add(Candidate column, double varphi, Rng& rng) {
   }
   beta_.push_back(draw(information(column), varphi, rng));
   values_.col(j) = column.values;
-  own_.push_back(column.own);
+  own_.push_back(column.products[kOwn]);
   slots_.push_back({column.place.location, 1, {varphi}, column.place.shape});
   shift(j, beta_[j]);
 }
@@ -156,12 +166,13 @@ void Backfit::remove(int j) {
   own_.pop_back();
 }
 
-void Backfit::replace(int j, Candidate column, double varphi, Rng& rng) {
-  const double beta = draw(information(column, j), varphi, rng);
+void Backfit::replace(Candidate column, double varphi, Rng& rng) {
+  const int j = column.slot;
+  const double beta = draw(information(column), varphi, rng);
   residuals_.noalias() += beta_[j] * values_.col(j) - beta * column.values;
   values_.col(j) = column.values;
   beta_[j] = beta;
-  own_[j] = column.own;
+  own_[j] = column.products[kOwn];
   slots_[j] = {column.place.location, 1, {varphi}, column.place.shape};
 }
 
@@ -209,15 +220,15 @@ bool move_kernel(Backfit& state, int j, const Place& place, double log_proposal,
     if (!accept(glimpsed, rng)) return false;
     log_proposal -= glimpsed;
   }
-  Backfit::Candidate column = state.make_column(place);
-  const VarianceProposal from(prior, 1, state.information(j), power);
-  const VarianceProposal to(prior, 1, state.information(column, j), power);
+  Backfit::Candidate column = state.make_column(place, j);
+  const VarianceProposal from(prior, 1, state.replaced(column), power);
+  const VarianceProposal to(prior, 1, state.information(column), power);
   const double varphi = to.draw(rng);
   const double log_ratio = to.log_weight(varphi) -
                            from.log_weight(state.slot(j).varphi[0]) +
                            log_proposal;
   if (!accept(log_ratio, rng)) return false;
-  state.replace(j, std::move(column), varphi, rng);
+  state.replace(std::move(column), varphi, rng);
   return true;
 }
 

@@ -44,19 +44,26 @@ class Backfit {
   /// sqrt(w) (y - f).
   const Eigen::VectorXd& residuals() const { return residuals_; }
 
-  /// A column that may be added: its products with itself and the residuals.
+  /// Products of a column with itself, with the residuals and, if it may
+  /// replace another, with that; and of that with the residuals.
+  using Products = Eigen::Array4d;
+  enum { kOwn, kResidual, kCross, kLeaving };
+  /// A column that may be added or, if `slot` is not negative, replace that of
+  /// a slot. The threads of the chain share the rows.
   struct Candidate {
     Place place;
+    int slot;
     Eigen::VectorXd values;
-    double own, residual;
+    Products products;
   };
-  Candidate make_column(const Place& place) const;
+  Candidate make_column(const Place& place, int slot = -1) const;
 
-  /// About the coefficient of slot j, of a further kernel, or of one in place
-  /// of slot j, given the other coefficients.
+  /// About the coefficient of slot j, or of a kernel that may be added or
+  /// replace another, given the other coefficients.
   Information information(int j) const;
   Information information(const Candidate& column) const;
-  Information information(const Candidate& column, int j) const;
+  /// About that of the kernel to replace, without a further pass over the rows.
+  Information replaced(const Candidate& column) const;
 
   /// log of the weight of a kernel at a place, instead of slot j; or of slot j:
   /// varphi integrated out, from some of the rows only, (B115).
@@ -71,7 +78,7 @@ class Backfit {
   /// one.
   void add(Candidate column, double varphi, Rng& rng);
   void remove(int j);
-  void replace(int j, Candidate column, double varphi, Rng& rng);
+  void replace(Candidate column, double varphi, Rng& rng);
 
  private:
   using Columns = Eigen::Ref<const Eigen::MatrixXd>;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "row_parts.hpp"
+
 namespace kernelbayes {
 namespace bark {
 
@@ -163,15 +165,17 @@ void KernelColumns::compute(const std::vector<Place>& places,
     }
     return compute_values(static_cast<int>(places.size()), response);
   }
-  const Eigen::Index n = data_->n();
-  for (std::size_t j = 0; j < places.size(); ++j) {
-    for (Eigen::Index first = 0; first < n; first += kPart) {
-      const Eigen::Index rows = std::min(kPart, n - first);
-      fill_rows(places[j], response, first,
-                exponents_.col(j).segment(first, rows),
-                values_.col(j).segment(first, rows));
+  const RowParts parts(data_->n(), kPart);
+  data_->executor(parts.count(), [&](std::size_t begin, std::size_t end) {
+    for (; begin < end; ++begin) {
+      const Eigen::Index first = parts.first(begin), rows = parts.rows(begin);
+      for (std::size_t j = 0; j < places.size(); ++j) {
+        fill_rows(places[j], response, first,
+                  exponents_.col(j).segment(first, rows),
+                  values_.col(j).segment(first, rows));
+      }
     }
-  }
+  });
 }
 
 void KernelColumns::compute_values(int columns, const Response& response) {

@@ -66,13 +66,15 @@ Level::Level(const Model& model, int index, Rng& rng)
     draw_prior_terms(state_, rng);
   } else {
     draw_start(state_, rng);
-    start_on_subset(state_, rng);
   }
 }
 
 void Level::sweep(const Turn& turn, Counts& counts, Rng& rng) {
   // Now and then recovers the accuracy that updates lose.
   constexpr int kRefresh = 1000;
+  // Not in the constructor: a sampler that goes on needs no start, and chains
+  // are opened one by one.
+  if (turn.time == 0 && !model_->prior_only) start_on_subset(state_, rng);
   if (model_->ladder && index_ == 0) {
     sweep_.lowest(state_, turn.adapts(), rng);
   } else if (model_->full) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <kernelbayes/parallel.hpp>
 #include <kernelbayes/rng.hpp>
 #include <vector>
 
@@ -147,6 +148,8 @@ struct Data {
   int many_rows = 5000;
   Glance glance;
   const Arithmetic* arithmetic = &Arithmetic::best();
+  /// Shares parts of many rows among the threads of a chain.
+  Executor executor = serial_executor();
   bool student() const { return family == Family::kStudent; }
   bool ordered() const { return family == Family::kOrdered; }
   /// Is there a latent response?

@@ -4,6 +4,7 @@
 
 #include "../decompositions.hpp"
 #include "kernelbayes/constants.hpp"
+#include "row_parts.hpp"
 #include "state.hpp"
 
 namespace kernelbayes {
@@ -26,7 +27,14 @@ void State::sum_up(const Eigen::MatrixXd& values, Eigen::MatrixXd& gram,
                    Eigen::VectorXd& product) const {
   const int m = size();
   const auto columns = values.leftCols(m);
-  gram.topLeftCorner(m, m) = data_->arithmetic->squares(columns);
+  constexpr Eigen::Index kPart = 8192;
+  gram.topLeftCorner(m, m) =
+      RowParts(data_->n(), kPart)
+          .add(data_->executor, 0, Eigen::MatrixXd::Zero(m, m).eval(),
+               [&](Eigen::Index first, Eigen::Index rows, int) {
+                 return data_->arithmetic->squares(
+                     columns.middleRows(first, rows));
+               });
   product.head(m) = data_->arithmetic->product(columns, response());
 }
 
