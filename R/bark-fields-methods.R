@@ -140,10 +140,7 @@ tidy.kb_bark_multinomial <- function(x, level = 0.9, ...) {
 #' @rdname tidy.kb_bark
 #' @export
 augment.kb_bark_multinomial <- function(x, data = NULL, newdata = NULL, ...) {
-  x <- checked_fit(x, ...)
-  augment_classes(x, data, newdata, function(...) {
-    stats::predict(x, ..., type = "prob")
-  })
+  augment_classes(checked_fit(x), data, newdata, ...)
 }
 
 #' @export

@@ -133,11 +133,10 @@ predict.kb_bark <- function(object, newdata, type = NULL,
     ), bark_arguments(object, type, interval), "predict.kb_bark"
   )
   level <- check_number(level, 0, 1, open = TRUE)
-  mixed <- check_new_mixed(object, linear, groups, offset)
-  rows <- prediction_rows(
-    without_groups(object, re_formula), newdata, newy, missing(newdata), type == "log_score", weights, mixed
+  rows <- bark_rows(
+    object, newdata, newy, missing(newdata), type == "log_score", weights,
+    linear, groups, offset, re_formula
   )
-  rows$x <- with_groups(object, rows$x, re_formula)
   if (type == "terms") {
     return(predict_components(object, rows, interval, level))
   }
@@ -149,6 +148,18 @@ predict.kb_bark <- function(object, newdata, type = NULL,
     )
   }
   name_predictions(out, type, rows$names)
+}
+
+# The same as `prediction_rows()`, with the terms beside kernels
+bark_rows <- function(fit, newdata, newy, training, scored, weights, linear,
+                      groups, offset, re_formula) {
+  mixed <- check_new_mixed(fit, linear, groups, offset)
+  rows <- prediction_rows(
+    without_groups(fit, re_formula), newdata, newy, training, scored, weights,
+    mixed
+  )
+  rows$x <- with_groups(fit, rows$x, re_formula)
+  rows
 }
 
 # The arguments that a type uses

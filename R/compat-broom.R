@@ -85,7 +85,7 @@ augment.kb_srvm <- function(x, data = NULL, newdata = NULL, level = 0.9,
 }
 
 # Regression or two classes, which have no prediction interval
-augment_regression <- function(x, data, newdata, level, interval) {
+augment_regression <- function(x, data, newdata, level, interval, ...) {
   kinds <- c("prediction", "credible")
   if (is_probit(x)) kinds <- "credible"
   interval <- if (is.null(interval)) {
@@ -93,7 +93,7 @@ augment_regression <- function(x, data, newdata, level, interval) {
   } else {
     check_choice(interval, kinds)
   }
-  out <- augment_fit(x, data, newdata, level, interval)
+  out <- augment_fit(x, data, newdata, level, interval, ...)
   if (is_probit(x)) {
     levels <- x$mould$levels
     out$.class <- most_probable(both_classes(out$.fitted, levels), levels)
@@ -101,13 +101,15 @@ augment_regression <- function(x, data, newdata, level, interval) {
   out
 }
 
-augment_fit <- function(x, data, newdata, level, interval) {
+augment_fit <- function(x, data, newdata, level, interval, ...) {
   level <- check_number(level, 0, 1, open = TRUE)
   new <- augment_rows(data, newdata)
+  beside <- list(...)
   bands <- function(...) {
-    stats::predict(x, ...,
+    arguments <- list(x, ...,
       type = "response", interval = interval, level = level
     )
+    do.call(stats::predict, c(arguments, beside))
   }
   if (is.null(new)) {
     out <- training_frame(x)
@@ -168,7 +170,8 @@ augment_response <- function(x, new) {
 #' @param interval For `augment()`: `"prediction"` (for responses, the default
 #'   of gaussian fits) or `"credible"` (for f or the probability, the only
 #'   choice for probit fits).
-#' @param ... Not used: unknown arguments are errors.
+#' @param ... For `augment()`: arguments `linear`, `groups`, `offset` and
+#'   `re_formula` of [predict()][predict.kb_bark]. Unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits; for
 #'   Student-t noise its scale), `J` (number of kernels), for priors that select
 #'   `d` (number of predictors in the kernel), for ordered classes the cut
@@ -232,14 +235,12 @@ glance.kb_bark <- function(x, ...) {
 #' @export
 augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
                             interval = NULL, ...) {
-  x <- checked_fit(x, ...)
+  x <- checked_fit(x)
   if (is_ordered(x)) {
     refuse_ordered_bands(!missing(level), interval)
-    return(augment_classes(x, data, newdata, function(...) {
-      stats::predict(x, ..., type = "prob")
-    }))
+    return(augment_classes(x, data, newdata, ...))
   }
-  augment_regression(x, data, newdata, level, interval)
+  augment_regression(x, data, newdata, level, interval, ...)
 }
 
 # kgs --------------------------------------------------------------------------
@@ -300,16 +301,18 @@ glance.kb_kgs <- function(x, ...) {
 augment.kb_kgs <- function(x, data = NULL, newdata = NULL, complement = TRUE,
                            ...) {
   x <- checked_fit(x, ...)
-  augment_classes(x, data, newdata, function(...) {
-    stats::predict(x, ..., type = "prob", complement = complement)
-  })
+  augment_classes(x, data, newdata, complement = complement)
 }
 
 #' Probabilities of more than two classes
-#' @param probability Of new data, or of the training rows.
+#' @param ... Further arguments of `predict()`.
 #' @noRd
-augment_classes <- function(x, data, newdata, probability) {
+augment_classes <- function(x, data, newdata, ...) {
   new <- augment_rows(data, newdata)
+  beside <- list(...)
+  probability <- function(...) {
+    do.call(stats::predict, c(list(x, ..., type = "prob"), beside))
+  }
   if (is.null(new)) {
     out <- training_frame(x)
     out$.response <- y <- training_response(x)

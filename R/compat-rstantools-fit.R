@@ -12,7 +12,8 @@
 #' @param ndraws Number of draws S; by default the number of particles, or all
 #'   kept draws of the chains.
 #' @param prob For `predictive_interval()`: the probability of the intervals.
-#' @param ... Not used: unknown arguments are errors.
+#' @param ... For fits of [bark()]: arguments `linear`, `groups`, `offset` and
+#'   `re_formula` of [predict()][predict.kb_bark]. Unknown arguments are errors.
 #' @return
 #' * `posterior_linpred()`: draws of the latent function f, a matrix S x n (an
 #'   array if f has several components): `predict(type = "draws")`.
@@ -50,11 +51,23 @@ NULL
 posterior_linpred.kb_fit <- function(object, transform = FALSE, newdata = NULL,
                                      ndraws = NULL, ...) {
   object <- checked_fit(object, ...)
+  linear_predictor(object, transform, newdata, ndraws)
+}
+
+# Further arguments are those of predict(), which refuses what it does not know
+#' @rdname posterior_linpred.kb_fit
+#' @exportS3Method rstantools::posterior_linpred
+posterior_linpred.kb_bark <- function(object, transform = FALSE, newdata = NULL,
+                                      ndraws = NULL, ...) {
+  linear_predictor(checked_fit(object), transform, newdata, ndraws, ...)
+}
+
+linear_predictor <- function(object, transform, newdata, ndraws, ...) {
   need_likelihood(object, "posterior_linpred")
   if (check_flag(transform)) {
-    return(rstantools::posterior_epred(object, newdata, ndraws = ndraws))
+    return(rstantools::posterior_epred(object, newdata, ndraws = ndraws, ...))
   }
-  arguments <- list(object, type = "draws", ndraws = ndraws)
+  arguments <- list(object, type = "draws", ndraws = ndraws, ...)
   if (!is.null(newdata)) arguments$newdata <- newdata
   do.call(stats::predict, arguments)
 }
@@ -63,7 +76,17 @@ posterior_linpred.kb_fit <- function(object, transform = FALSE, newdata = NULL,
 #' @exportS3Method rstantools::predictive_interval
 predictive_interval.kb_fit <- function(object, prob = 0.9, newdata = NULL,
                                        ...) {
-  object <- checked_fit(object, ...)
+  drawn_interval(checked_fit(object, ...), prob, newdata)
+}
+
+#' @rdname posterior_linpred.kb_fit
+#' @exportS3Method rstantools::predictive_interval
+predictive_interval.kb_bark <- function(object, prob = 0.9, newdata = NULL,
+                                        ...) {
+  drawn_interval(checked_fit(object), prob, newdata, ...)
+}
+
+drawn_interval <- function(object, prob, newdata, ...) {
   need_likelihood(object, "predictive_interval")
   prob <- check_number(prob, 0, 1, open = TRUE)
   if (is.factor(training_response(object))) {
@@ -74,7 +97,7 @@ predictive_interval.kb_fit <- function(object, prob = 0.9, newdata = NULL,
   }
   probs <- interval_ends(prob)
   arguments <- list(object,
-    type = "quantile", interval = "prediction", probs = probs
+    type = "quantile", interval = "prediction", probs = probs, ...
   )
   if (!is.null(newdata)) arguments$newdata <- newdata
   out <- do.call(stats::predict, arguments)

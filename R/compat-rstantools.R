@@ -10,6 +10,8 @@
 #'   `newdata`, see [predict.kb_bark()].
 #' @param ndraws Number of draws S; by default the number of particles, or all
 #'   kept draws of the chains.
+#' @param linear,groups,offset,re_formula For fits of [bark()]: see
+#'   [predict()][predict.kb_bark].
 #' @param seed For `posterior_predict()`: see [simulate()][simulate.kb_fit].
 #' @param ... Not used: unknown arguments are errors.
 #' @return Matrices S x n: `posterior_epred()` draws of the expected response
@@ -79,14 +81,6 @@ response_draws.default <- function(fit, rows, pool, chosen) {
     standard_noise(length(f), chosen_df(fit, pool, chosen))
 }
 
-# The value of `log_lik()`
-drawn_log_lik <- function(object, newdata, newy, ndraws, weights = NULL) {
-  rows <- prediction_rows(
-    object, newdata, newy, is.null(newdata), TRUE, weights
-  )
-  given_draws(object, rows, ndraws, response_log_lik)
-}
-
 # `f` of rows, given draws of equal weight
 given_draws <- function(object, rows, ndraws, f) {
   pool <- posterior_pool(object)
@@ -111,12 +105,6 @@ expected_draws.default <- function(fit, rows, pool, chosen) {
   if (is_probit(fit)) stats::pnorm(f) else f
 }
 
-# The value of `posterior_epred()`
-drawn_expectations <- function(object, newdata, ndraws) {
-  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
-  given_draws(object, rows, ndraws, expected_draws)
-}
-
 # Probabilities S x n x C; of two classes that of the second, S x n
 second_or_all <- function(p, levels) {
   if (dim(p)[[3]] == 2) {
@@ -138,11 +126,8 @@ as_classes <- function(fit, draws) {
   draws
 }
 
-# The value of `posterior_predict()`
-drawn_responses <- function(object, newdata, ndraws, seed, weights = NULL) {
-  rows <- prediction_rows(
-    object, newdata, NULL, is.null(newdata), FALSE, weights
-  )
+# New responses at rows, from the generator with this seed
+drawn_responses <- function(object, rows, ndraws, seed) {
   given_draws(object, rows, ndraws, function(...) {
     with_local_seed(seed, response_draws(...))
   })
@@ -200,7 +185,8 @@ response_log_lik.default <- function(fit, rows, pool, chosen) {
 posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                     ...) {
   object <- checked_fit(object, ...)
-  drawn_expectations(object, newdata, ndraws)
+  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
+  given_draws(object, rows, ndraws, expected_draws)
 }
 
 #' @rdname posterior_predict.kb_srvm
@@ -209,7 +195,10 @@ posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, weights = NULL, ...) {
   object <- checked_fit(object, ...)
   refuse_probit_weights(object, weights)
-  drawn_responses(object, newdata, ndraws, seed, weights)
+  rows <- prediction_rows(
+    object, newdata, NULL, is.null(newdata), FALSE, weights
+  )
+  drawn_responses(object, rows, ndraws, seed)
 }
 
 #' @rdname posterior_predict.kb_srvm
@@ -218,22 +207,56 @@ log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, weights = NULL, ...) {
   object <- checked_fit(object, ...)
   refuse_probit_weights(object, weights)
-  drawn_log_lik(object, newdata, newy, ndraws, weights)
+  rows <- prediction_rows(
+    object, newdata, newy, is.null(newdata), TRUE, weights
+  )
+  given_draws(object, rows, ndraws, response_log_lik)
 }
 
 # bark -------------------------------------------------------------------------
 
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_epred
-posterior_epred.kb_bark <- posterior_epred.kb_srvm
+posterior_epred.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
+                                    linear = NULL, groups = NULL,
+                                    offset = NULL, re_formula = NULL, ...) {
+  object <- checked_fit(object, ...)
+  rows <- bark_rows(
+    object, newdata, NULL, is.null(newdata), FALSE, NULL,
+    linear, groups, offset, re_formula
+  )
+  given_draws(object, rows, ndraws, expected_draws)
+}
 
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_predict
-posterior_predict.kb_bark <- posterior_predict.kb_srvm
+posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
+                                      seed = NULL, weights = NULL,
+                                      linear = NULL, groups = NULL,
+                                      offset = NULL, re_formula = NULL, ...) {
+  object <- checked_fit(object, ...)
+  refuse_probit_weights(object, weights)
+  rows <- bark_rows(
+    object, newdata, NULL, is.null(newdata), FALSE, weights,
+    linear, groups, offset, re_formula
+  )
+  drawn_responses(object, rows, ndraws, seed)
+}
 
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::log_lik
-log_lik.kb_bark <- log_lik.kb_srvm
+log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
+                            ndraws = NULL, weights = NULL, linear = NULL,
+                            groups = NULL, offset = NULL, re_formula = NULL,
+                            ...) {
+  object <- checked_fit(object, ...)
+  refuse_probit_weights(object, weights)
+  rows <- bark_rows(
+    object, newdata, newy, is.null(newdata), TRUE, weights,
+    linear, groups, offset, re_formula
+  )
+  given_draws(object, rows, ndraws, response_log_lik)
+}
 
 refuse_probit_weights <- function(object, weights) {
   if (has_classes(object)) refuse_class_weights(weights)
@@ -283,7 +306,8 @@ expected_draws.kb_kgs <- function(fit, rows, pool, chosen) {
 posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, ...) {
   object <- checked_fit(object, ...)
-  drawn_responses(object, newdata, ndraws, seed)
+  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
+  drawn_responses(object, rows, ndraws, seed)
 }
 
 #' @rdname posterior_predict.kb_kgs
@@ -291,7 +315,8 @@ posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, ...) {
   object <- checked_fit(object, ...)
-  drawn_log_lik(object, newdata, newy, ndraws)
+  rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
+  given_draws(object, rows, ndraws, response_log_lik)
 }
 
 #' @export

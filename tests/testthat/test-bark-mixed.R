@@ -222,6 +222,34 @@ test_that("kernels of several kernels() have inputs of one of them", {
   expect_lt(abs(share - 0.5), 0.1)
 })
 
+# The same terms as columns and in a formula
+expect_same_methods <- function(given, formula, new) {
+  x <- as.matrix(new[c("a", "b")])
+  beside <- list(
+    linear = new[c("age", "sex")], groups = new["clinic"], offset = new$o
+  )
+  methods <- list(
+    posterior_epred = list(), posterior_predict = list(seed = 1),
+    posterior_linpred = list(), posterior_linpred = list(transform = TRUE),
+    predictive_interval = list(prob = 0.5)
+  )
+  for (k in seq_along(methods)) {
+    f <- getExportedValue("rstantools", names(methods)[[k]])
+    expect_equal(
+      do.call(f, c(list(given, newdata = x), methods[[k]], beside)),
+      do.call(f, c(list(formula, newdata = new), methods[[k]]))
+    )
+  }
+  expect_equal(
+    do.call(rstantools::log_lik, c(list(given, x, new$y), beside)),
+    rstantools::log_lik(formula, new)
+  )
+  expect_equal(
+    do.call(augment, c(list(given, newdata = x), beside))$.upper,
+    augment(formula, newdata = new)$.upper
+  )
+}
+
 test_that("x and y with terms is the model of the formula", {
   data <- mixed_data()
   given <- bark_quick(as.matrix(data[c("a", "b")]), data$y,
@@ -241,6 +269,25 @@ test_that("x and y with terms is the model of the formula", {
   expect_error(predict(formula, data, linear = 1), class = "kb_error_argument")
   expect_error(predict(given, as.matrix(data[c("a", "b")])),
     class = "kb_error_argument"
+  )
+  expect_same_methods(given, formula, data[3:6, ])
+})
+
+test_that("terms may be left out of draws and tables", {
+  fit <- mixed_fits()$numbers
+  new <- mixed_fits()$data[1:4, ]
+  expect_equal(
+    colMeans(rstantools::posterior_epred(fit, new, re_formula = NA)),
+    colMeans(predict(fit, new, type = "draws", re_formula = NA))
+  )
+  expect_equal(
+    augment(fit, newdata = new, re_formula = NA)$.fitted,
+    unname(predict(fit, new, re_formula = NA))
+  )
+  expect_error(augment(fit, groups = 1), class = "kb_error_argument")
+  expect_error(augment(fit, other = 1), class = "kb_error_unknown_argument")
+  expect_error(rstantools::posterior_linpred(fit, newdata = new, other = 1),
+    class = "kb_error_unknown_argument"
   )
 })
 
