@@ -345,7 +345,7 @@ Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                            const Eigen::VectorXd& weights, int turns, int pairs,
                            int seed, std::string family = "gaussian",
                            bool single = false, int classes = 2,
-                           bool many_rows = false) {
+                           bool many_rows = false, double amplitude = 1) {
   const bark::Prior setting = bark_r::prior(prior);
   bark::Data empty{x, Eigen::VectorXd::Ones(x.rows()), weights,
                    bark_r::family(family), classes};
@@ -358,6 +358,7 @@ Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     Rng rng(seed, pair);
     bark::Data data = empty;
     State theta(data, setting);
+    theta.set_amplitude(amplitude);
     draw_theta(theta, rng);
     State state = seeing(theta, data, simulate(theta, rng));
     statistics(state, before.col(pair).data());
