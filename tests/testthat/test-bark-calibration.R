@@ -93,3 +93,72 @@ test_that("bark() is calibrated for J, sigma, d and f", {
     }
   }
 })
+
+# Terms beside kernels ---------------------------------------------------------
+
+# The parameters of which a test looks at the law, one row per draw
+term_parameters <- function(fit) {
+  chains <- chain_matrices(fit)
+  pool <- bark_pool(fit)
+  gamma <- fixef.kb_bark(fit, summary = FALSE)
+  cbind(
+    J = as.vector(chains$J), sigma = as.vector(chains$sigma),
+    sd = as.vector(chains[["sd[g]"]]), gamma = gamma[, "z"],
+    b = ranef.kb_bark(fit, summary = FALSE)$g[, 1, 1],
+    # The sum of scales is 0 where no input is included.
+    if (!has_own_scales(fit)) {
+      cbind(lambda = colSums(
+        matrix(exp(pool$log_lambda) * pool$included, ncol(fit$data$x))
+      ))
+    }
+  )
+}
+
+# The fit to other responses, with the prior of `fit`
+fit_again <- function(fit, y, seed, control) {
+  fit$data$y[] <- y
+  fit$settings$prior_only <- FALSE
+  fit$control <- utils::modifyList(fit$control, control)
+  fit$seed <- seed
+  fit$runs <- list(NULL)
+  fit$time <- 0L
+  fit$status <- "started"
+  advance_fit(fit, FALSE, now(), NULL)$fit
+}
+
+test_that("bark() is calibrated for linear coefficients, groups and scales", {
+  skip_unless_extended()
+  # Null: as above, 11 quantities. Seen to fail with a prior of sd half as wide in
+  # the fits.
+  data <- withr::with_seed(4, data.frame(
+    y = stats::rnorm(24), a = stats::rnorm(24), b = stats::rnorm(24),
+    z = stats::rnorm(24), g = gl(6, 4)
+  ))
+  for (own in c(FALSE, TRUE)) {
+    prior <- suppressMessages(bark(y ~ kernels(a, b) + z + (1 | g), data,
+      prior = bark_prior(
+        own_scales = own, noise = noise_gamma(3, 0.5), gamma = 2, df = Inf,
+        linear_sd = 1, group_sd = 0.7
+      ),
+      scale = FALSE, prior_only = TRUE, seed = 1,
+      control = mcmc_control(1, 0, 8000, 20)
+    ))
+    truth <- term_parameters(prior)
+    y <- rstantools::posterior_predict(prior, seed = 2)
+    places <- withr::with_seed(3, vapply(1:400, function(r) {
+      drawn <- term_parameters(fit_again(
+        prior, y[r, ], r, list(warmup = 300L, iter = 1500L, thin = 3L)
+      ))
+      vapply(colnames(drawn), function(name) {
+        v <- drawn[, name]
+        mean(v < truth[r, name]) + stats::runif(1) * mean(v == truth[r, name])
+      }, 0)
+    }, numeric(ncol(truth))))
+    for (name in rownames(places)) {
+      count <- tabulate(pmin(floor(places[name, ] * 10) + 1, 10), 10)
+      expect_gt(stats::chisq.test(count)$p.value * 11, 1e-4,
+        label = paste(name, if (own) "own scales" else "common scales")
+      )
+    }
+  }
+})
