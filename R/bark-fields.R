@@ -5,6 +5,19 @@
 
 # The family ------------------------------------------------------------------
 
+# Draws are in the methods of kb_bark_multinomial: its fields are not one f.
+family_multinomial <- list(
+  outcome = "factor", title = ", multinomial probit",
+  numbers = function(y, scaling) as.integer(y),
+  types = c("class", "prob", "link", "draws", "log_score"),
+  effects = c("response", "link"),
+  truncation = FALSE, rung_power = 4,
+  check = function(mould, prior) {
+    check_classes_present(mould$y, mould$outcome_name)
+    refuse_shaped_fields(prior)
+  }
+)
+
 # The families of `bark()`
 check_bark_family <- function(family) {
   check_family(family, setdiff(stored_families, srvm_families))

@@ -3,13 +3,8 @@
 #' @export
 print.kb_bark <- function(x, digits = 3, ...) {
   x <- checked_fit(x, ...)
-  kind <- c(
-    probit = ", probit", ordered = ", probit of ordered classes",
-    multinomial = ", multinomial probit"
-  )
   print_chains(x, paste0(
-    "Bayesian additive regression kernels",
-    if (has_classes(x)) kind[[x$settings$family]],
+    "Bayesian additive regression kernels", family_of(x)$title,
     if (x$settings$prior_only) ", PRIOR ONLY"
   ), describe_bark, digits)
 }

@@ -2,6 +2,21 @@
 # evidence. The class of a row is that of its latent response f + N(0, 1) among
 # the cut points.
 
+family_ordered <- list(
+  outcome = "ordered", title = ", probit of ordered classes",
+  numbers = function(y, scaling) as.double(as.integer(y)),
+  types = c("class", "prob", "link", "draws", "log_score"),
+  effects = "link",
+  expected = function(fit, f, pool, chosen) ordered_epred(fit, f, pool, chosen),
+  respond = function(fit, f, rows, pool, chosen) {
+    ordered_draws(fit, f, pool, chosen)
+  },
+  log_lik = function(fit, f, rows, pool, chosen) {
+    ordered_log_lik(fit, f, rows$y, pool, chosen)
+  },
+  truncation = FALSE, rung_power = 10, check = function(mould, prior) NULL
+)
+
 # An ordered factor from numbers or names of levels
 ordered_class <- function(class, fit) {
   levels <- fit$mould$levels

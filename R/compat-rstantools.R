@@ -53,13 +53,6 @@ function_draws <- function(fit, rows, pool, chosen) {
   t(spread_rows(t(posterior_draws(fit, x, pool, chosen)), rows$complete))
 }
 
-# Scales of the noise of responses, S x n
-response_sd <- function(fit, rows, pool, chosen) {
-  w <- rows$weights
-  if (is.null(w)) w <- rep(1, nrow(rows$x))
-  outer(noise_draws(fit, pool, chosen), 1 / sqrt(w))
-}
-
 #' Draws of new responses at rows, S x n, from R's generator: numbers, of two
 #' classes 1 for the second and 0 for the first, of more the number of the class
 #' @param rows From `prediction_rows()`.
@@ -71,14 +64,7 @@ response_draws <- function(fit, rows, pool, chosen) {
 #' @export
 response_draws.default <- function(fit, rows, pool, chosen) {
   f <- function_draws(fit, rows, pool, chosen)
-  if (is_ordered(fit)) {
-    return(ordered_draws(fit, f, pool, chosen))
-  }
-  if (is_probit(fit)) {
-    return(matrix(as.integer(f + stats::rnorm(length(f)) > 0), nrow(f)))
-  }
-  f + response_sd(fit, rows, pool, chosen) *
-    standard_noise(length(f), chosen_df(fit, pool, chosen))
+  family_of(fit)$respond(fit, f, rows, pool, chosen)
 }
 
 # `f` of rows, given draws of equal weight
@@ -99,10 +85,7 @@ expected_draws <- function(fit, rows, pool, chosen) {
 #' @export
 expected_draws.default <- function(fit, rows, pool, chosen) {
   f <- function_draws(fit, rows, pool, chosen)
-  if (is_ordered(fit)) {
-    return(ordered_epred(fit, f, pool, chosen))
-  }
-  if (is_probit(fit)) stats::pnorm(f) else f
+  family_of(fit)$expected(fit, f, pool, chosen)
 }
 
 # Probabilities S x n x C; of two classes that of the second, S x n
@@ -133,26 +116,6 @@ drawn_responses <- function(object, rows, ndraws, seed) {
   })
 }
 
-# Degrees of freedom of the noise of these draws; or one number
-chosen_df <- function(fit, pool, chosen) {
-  df <- noise_df(fit, pool)
-  if (length(df) > 1) df[chosen] else df
-}
-
-# n draws of noise of scale 1
-standard_noise <- function(n, df) {
-  if (has_student_noise(df)) stats::rt(n, df) else stats::rnorm(n)
-}
-
-# Log density of noise of this scale
-log_noise_density <- function(residual, scale, df) {
-  if (has_student_noise(df)) {
-    stats::dt(residual / scale, df, log = TRUE) - log(scale)
-  } else {
-    stats::dnorm(residual, 0, scale, log = TRUE)
-  }
-}
-
 #' Log densities or probabilities of the responses given draws, S x n
 #' @param rows From `prediction_rows()`, with the response.
 #' @noRd
@@ -163,19 +126,7 @@ response_log_lik <- function(fit, rows, pool, chosen) {
 #' @export
 response_log_lik.default <- function(fit, rows, pool, chosen) {
   f <- function_draws(fit, rows, pool, chosen)
-  if (is_ordered(fit)) {
-    return(ordered_log_lik(fit, f, rows$y, pool, chosen))
-  }
-  y <- rep(rows$y, each = nrow(f))
-  density <- if (is_probit(fit)) {
-    stats::pnorm(class_signs(y) * f, log.p = TRUE)
-  } else {
-    log_noise_density(
-      y - f, response_sd(fit, rows, pool, chosen),
-      chosen_df(fit, pool, chosen)
-    )
-  }
-  matrix(density, nrow(f))
+  matrix(family_of(fit)$log_lik(fit, f, rows, pool, chosen), nrow(f))
 }
 
 # srvm -------------------------------------------------------------------------

@@ -1,42 +1,24 @@
 # Families of responses: the forms a user may give, and the name that is stored.
 
-# The families, one row each
+# The families, one row each, in a file each
 #
 # * `outcome`: the kind of response, see `mould_formula()`.
+# * `title`: what print() adds to the name of the model.
 # * `numbers`: the responses as the sampler sees them, a function of the
 #   response and the scaling.
+# * `types`: what `predict()` can return; the first is the default.
+# * `effects`: the scales of partial dependence.
+# * `expected`, `respond`, `log_lik`: given draws f, S x n, of the draws
+#   `chosen` of a pool: expected responses (of classes, probabilities), draws of
+#   new responses, log densities of the responses of `rows`.
 # * `truncation`: does bark's truncation approximation support it?
 # * `rung_power`: the exponent by which rungs of bark's ladder approach 0. With
 #   latent scales or several cut points even kernels of tiny amplitude fit the
 #   data, so the rungs must be closer to 0.
 # * `check`: of classes in bark(), a check of the response and the prior.
 response_families <- list(
-  gaussian = list(
-    outcome = "numeric", numbers = function(y, scaling) scaling_y(scaling, y),
-    truncation = TRUE, rung_power = 4
-  ),
-  # The gaussian family with finite degrees of freedom: never stored.
-  student = list(outcome = "numeric", truncation = FALSE, rung_power = 10),
-  probit = list(
-    outcome = "factor", numbers = function(y, scaling) class_signs(y),
-    truncation = TRUE, rung_power = 4,
-    check = function(mould, prior) {
-      check_two_classes(mould$y, mould$outcome_name)
-    }
-  ),
-  ordered = list(
-    outcome = "ordered",
-    numbers = function(y, scaling) as.double(as.integer(y)),
-    truncation = FALSE, rung_power = 10, check = function(mould, prior) NULL
-  ),
-  multinomial = list(
-    outcome = "factor", numbers = function(y, scaling) as.integer(y),
-    truncation = FALSE, rung_power = 4,
-    check = function(mould, prior) {
-      check_classes_present(mould$y, mould$outcome_name)
-      refuse_shaped_fields(prior)
-    }
-  )
+  gaussian = family_gaussian, student = family_student, probit = family_probit,
+  ordered = family_ordered, multinomial = family_multinomial
 )
 
 # Those that a fit of bark() can have, and those of srvm()
@@ -103,6 +85,9 @@ note_numbers <- function(family, mould) {
   }
 }
 
+# The row of a fit
+family_of <- function(fit) response_families[[fit$settings$family]]
+
 is_probit <- function(fit) identical(fit$settings$family, "probit")
 
 is_ordered <- function(fit) identical(fit$settings$family, "ordered")
@@ -113,7 +98,7 @@ has_classes <- function(fit) is_class_family(fit$settings$family)
 
 # The responses as the model sees them
 response_numbers <- function(fit) {
-  family <- response_families[[fit$settings$family]]
+  family <- family_of(fit)
   y <- fit$data$y
   if (family$outcome == "numeric") y <- y - mixed_offset(fit)
   family$numbers(y, fit$settings$scaling)

@@ -386,18 +386,11 @@ check_variables_known <- function(fit, variable) {
 }
 
 check_partial_type <- function(fit, type) {
-  types <- c("response", "link")
-  if (is_ordered(fit)) {
-    return(if (identical(type, types)) {
-      "link"
-    } else {
-      check_choice(type, "link")
-    })
-  }
-  if (!is.null(fit$mould$levels) || identical(type, types)) {
-    return(check_choice(type, types))
-  }
-  check_choice(type, "response")
+  # Fits of kgs() have no family.
+  known <- c("response", "link")
+  default <- identical(type, known)
+  if (!is.null(fit$settings$family)) known <- family_of(fit)$effects
+  if (default) known[[1]] else check_choice(type, known)
 }
 
 #' @param classes The names of several, or NULL.

@@ -33,13 +33,7 @@ noise_df.default <- function(fit, pool) Inf
 # Types ----------------------------------------------------------------------
 
 check_prediction_type <- function(fit, type) {
-  types <- if (is_ordered(fit)) {
-    c("class", "prob", "link", "draws", "log_score")
-  } else if (is_probit(fit)) {
-    c("class", "prob", "response", "link", "draws", "log_score")
-  } else {
-    c("response", "quantile", "draws", "log_score")
-  }
+  types <- family_of(fit)$types
   if (has_mixed(fit)) types <- c(types, "terms")
   if (is.null(type)) types[[1]] else check_choice(type, types)
 }

@@ -14,7 +14,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   z <- evidence(x)
   show <- function(v) format(v, digits = digits)
   cat(
-    "Sequential relevance vector machine", if (is_probit(x)) ", probit", "\n",
+    "Sequential relevance vector machine", family_of(x)$title, "\n",
     describe_model(x), number_line(x, show),
     if (!is_probit(x)) {
       paste0(
