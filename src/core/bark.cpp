@@ -17,6 +17,7 @@
 #include "bark/level.cpp"
 #include "bark/local.cpp"
 #include "bark/magnitude.cpp"
+#include "bark/mode.cpp"
 #include "bark/noise.cpp"
 #include "bark/open.cpp"
 #include "bark/open_carry.cpp"

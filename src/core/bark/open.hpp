@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "mode.hpp"
 #include "scale_proposals.hpp"
 #include "state.hpp"
 
@@ -17,17 +18,15 @@ inline double log_cosh(double t) {
 
 /// The classes of rows as intervals of their latent responses f + N(0, 1); an
 /// end may be infinite.
-struct Intervals {
+class Intervals : public Likelihood {
+ public:
   Eigen::VectorXd lower, upper;
 
-  /// log of the probability of all rows, (B89).
-  double log_likelihood(const Eigen::VectorXd& f) const;
-  /// The same, with its derivatives by each f_i.
-  struct Derivatives {
-    double log_likelihood;
-    Eigen::VectorXd first, minus_second;
-  };
-  Derivatives derivatives(const Eigen::VectorXd& f) const;
+  Intervals(Eigen::VectorXd from, Eigen::VectorXd to)
+      : lower(std::move(from)), upper(std::move(to)) {}
+  /// log of the probability of all rows, (B89), and (B90).
+  double log_likelihood(const Eigen::VectorXd& f) const override;
+  Derivatives derivatives(const Eigen::VectorXd& f) const override;
   /// Latent responses given f.
   Eigen::VectorXd draw(const Eigen::VectorXd& f, Rng& rng) const;
 };
@@ -107,16 +106,8 @@ class OpenState {
   bool ellipse(Rng& rng);
 
  private:
-  /// The mode of the standardised coefficients w = sqrt(a) beta / s given
-  /// varphi, s^2 = a n^2 / varphi, and the Cholesky factor of minus the second
-  /// derivative there; ok is false if that cannot be computed, which depends on
-  /// the columns and s only.
-  struct Mode {
-    Eigen::VectorXd at;
-    Eigen::MatrixXd lower;
-    double log_determinant = 0;  // of the factor
-    bool ok = true;
-  };
+  /// The standardised coefficients are w = sqrt(a) beta / s given varphi, s^2 =
+  /// a n^2 / varphi.
   class Path;
   struct Held {
     Eigen::VectorXd s;
@@ -132,8 +123,8 @@ class OpenState {
   /// w, and its change.
   Eigen::VectorXd standardised() const;
   void take_standardised(const Eigen::VectorXd& w);
-  Mode find_mode(Eigen::Ref<const Eigen::MatrixXd> columns,
-                 const Eigen::VectorXd& s) const;
+  Mode carried_mode(Eigen::Ref<const Eigen::MatrixXd> columns,
+                    const Eigen::VectorXd& s) const;
 
   const Data* data_;
   const Prior* prior_;
