@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "core/bark/fields_level.hpp"
+#include "core/bark/glm_level.hpp"
 #include "core/bark/truncated_level.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
@@ -50,6 +51,9 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   bark::Data data = bark_r::data(config, x, y, weights);
   const double step = bark::chain_step(data.family);
   bark::Model shared = model(config, std::move(data), step);
+  if (shared.data.glm()) {
+    return open<bark::GlmLevel>(config, std::move(shared), state);
+  }
   return truncated(config["prior"])
              ? open<bark::TruncatedLevel>(config, std::move(shared), state)
              : open<bark::Level>(config, std::move(shared), state);

@@ -19,7 +19,10 @@ const std::map<std::string, bark::Family> kFamilies{
     {"gaussian", bark::Family::kGaussian},
     {"student", bark::Family::kStudent},
     {"probit", bark::Family::kProbit},
-    {"ordered", bark::Family::kOrdered}};
+    {"ordered", bark::Family::kOrdered},
+    {"poisson", bark::Family::kPoisson},
+    {"binomial", bark::Family::kBinomial},
+    {"negbinomial", bark::Family::kNegativeBinomial}};
 
 // Rows of `bark_options` in R/bark-options.R.
 const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
@@ -115,6 +118,9 @@ bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
     out.executor = make_executor(config["threads"], kParts);
   }
   if (config.containsElementNamed("classes")) out.classes = config["classes"];
+  if (config.containsElementNamed("trials")) {
+    out.trials = Rcpp::as<Eigen::VectorXd>(config["trials"]);
+  }
   if (config.containsElementNamed("terms")) out.terms = terms(config["terms"]);
   return out;
 }

@@ -11,6 +11,8 @@ test_entries <- c(
   "bark_fields_invariance_cpp",
   "bark_fields_latent_cpp",
   "bark_geweke_cpp",
+  "bark_glm_pairs_cpp",
+  "bark_glm_rows_cpp",
   "bark_groups_law_cpp",
   "bark_intervals_cpp",
   "bark_invariance_cpp",

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "moves.hpp"
+#include "moves_of_one.hpp"
 #include "row_parts.hpp"
 #include "variance_proposal.hpp"
 
@@ -232,59 +232,10 @@ bool move_kernel(Backfit& state, int j, const Place& place, double log_proposal,
   return true;
 }
 
-// To a place from the prior, with the scales from there or its own.
 bool relocate_move(Backfit& state, Rng& rng) {
-  if (state.size() == 0) return false;
-  const int j = static_cast<int>(rng.index(state.size()));
-  Place to = draw_place(state.prior(), state.data(), state.pool(), rng);
-  const Slot& slot = state.slot(j);
-  if (rng.uniform() < 0.5) {
-    if (to.location == 0 || slot.location == 0) return false;
-    auto shape = std::make_shared<Shape>(*slot.shape);
-    shape->centre = to.shape->centre;
-    to.shape = std::move(shape);
-  }
-  return move_kernel(state, j, to, 0, 1, rng);
+  return relocate_one(state, rng);
 }
-
-namespace {
-
-int draw_stride(const Data& data, Rng& rng) {
-  const int longest = std::max(1, data.n() / data.glance.similar);
-  return longest - static_cast<int>(rng.index(longest / 2 + 1));
-}
-
-}  // namespace
-
-// Among rows a stride apart, which does not depend on the state: the row that
-// is left is one of those of the row that is chosen.
-bool local_move(Backfit& state, Rng& rng) {
-  const Prior& prior = state.prior();
-  if (state.size() == 0 || prior.centre_sd > 0) return false;
-  const int j = static_cast<int>(rng.index(state.size()));
-  const double sharpness = std::exp2(4 * rng.uniform());
-  const Slot& slot = state.slot(j);
-  if (slot.location == 0) return false;
-  const int from = slot.location - 1;
-  const int stride = draw_stride(state.data(), rng);
-  const int first = from % stride;
-  Eigen::VectorXd weights;
-  const auto sum = [&](const Place& place, int own) {
-    return similarities(*state.data().arithmetic,
-                        state.exponents(place, first, stride),
-                        (own - first) / stride, sharpness, weights);
-  };
-  const double leaving = sum(state.place(j), from);
-  const int chosen = choose_weighted(weights, leaving, rng);
-  if (chosen < 0) return false;
-  const int row = first + chosen * stride;
-  const Place to{row + 1, slot.shape};
-  double log_ratio = std::log(leaving / sum(to, row));
-  if (!prior.centres.uniform()) {
-    log_ratio += prior.centres.log_ratio(row + 1, from + 1);
-  }
-  return move_kernel(state, j, to, log_ratio, 1, rng);
-}
+bool local_move(Backfit& state, Rng& rng) { return local_one(state, rng); }
 
 bool try_scales(Backfit&, const ScaleChange&, double, double, Rng&) {
   throw std::logic_error("backfitting needs kernels with their own scales");

@@ -1,5 +1,7 @@
 #include "draws.hpp"
 
+#include "glm_state.hpp"
+
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -17,7 +19,8 @@ void append(std::vector<double>& to, const double* from, Eigen::Index n) {
 }
 
 // Zeros for the intercept, which has no shape.
-void record_shape(const State& state, const Shape* shape, KernelDraws& draws) {
+template <class S>
+void record_shape(const S& state, const Shape* shape, KernelDraws& draws) {
   const std::size_t p = state.data().p();
   const auto add = [p](auto& to, const auto* from) {
     if (from) {
@@ -60,6 +63,17 @@ Eigen::VectorXd KernelDraws::record(const State& state, bool prior_only,
     for (int i = j; i < size; ++i) factor.push_back(from.lower(i, j));
   }
   return drawn;
+}
+
+void KernelDraws::record(const GlmState& state) {
+  m.push_back(state.size());
+  for (int j = 0; j < state.size(); ++j) {
+    const Slot& slot = state.slot(j);
+    location.push_back(slot.location);
+    copies.push_back(1);
+    beta.push_back(state.beta(j));
+    record_shape(state, slot.shape.get(), *this);
+  }
 }
 
 void KernelDraws::transfer(Archive& archive, const Prior& prior) {

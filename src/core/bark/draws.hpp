@@ -6,6 +6,8 @@
 namespace kernelbayes {
 namespace bark {
 
+class GlmState;
+
 /// Kept draws of a sum of kernels, one after another: the m slots with a draw
 /// of their coefficients, and the factor L of phi G + diag(1 / v) with z = L^-1
 /// phi K'Wy, from which the mean and variance of f given all else follow. In a
@@ -22,6 +24,8 @@ struct KernelDraws {
   /// Adds the kernels of a state with a draw of their coefficients, and returns
   /// the draw.
   Eigen::VectorXd record(const State& state, bool prior_only, Rng& rng);
+  /// The same of a state with its coefficients, without factor and z.
+  void record(const GlmState& state);
   void transfer(Archive& archive, const Prior& prior);
 };
 

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "backfit.hpp"
+#include "glm_state.hpp"
 #include "moves.hpp"
 #include "open.hpp"
 #include "pool.hpp"
@@ -149,7 +150,9 @@ template bool flip_move(TruncatedState&, double, Rng&);
 template bool swap_move(TruncatedState&, double, Rng&);
 
 template bool flip_move(Backfit&, double, Rng&);
+template bool flip_move(GlmState&, double, Rng&);
 template bool swap_move(Backfit&, double, Rng&);
+template bool swap_move(GlmState&, double, Rng&);
 
 template bool flip_move(OpenState&, double, Rng&);
 template bool swap_move(OpenState&, double, Rng&);

@@ -128,7 +128,16 @@ inline double log_gamma_density(double log_x, double shape, double rate) {
 /// sign of a latent response f + N(0, 1). Ordered: y, 1 to C, says between
 /// which of the cut points -inf < 0 = c_1 < ... < c_(C-1) < inf it lies; the
 /// logarithms of the gaps are N(0, 1), (B48).
-enum class Family { kGaussian, kStudent, kProbit, kOrdered };
+/// The others have no latent normal form, see GlmLikelihood.
+enum class Family {
+  kGaussian,
+  kStudent,
+  kProbit,
+  kOrdered,
+  kPoisson,
+  kBinomial,
+  kNegativeBinomial
+};
 
 /// What moves of a Backfit look at before all rows, see Backfit::glimpse():
 /// about so many rows, in stretches; and from about how many rows a local move
@@ -142,7 +151,8 @@ struct Data {
   Eigen::MatrixXd x;  // standardised
   Eigen::VectorXd y, weights;
   Family family = Family::kGaussian;
-  int classes = 2;  // of an ordered response
+  int classes = 2;         // of an ordered response
+  Eigen::VectorXd trials;  // of a binomial one
   TermData terms;
   /// From this number of rows on sweeps have moves in O(n), see backfits().
   int many_rows = 5000;
@@ -152,6 +162,7 @@ struct Data {
   Executor executor = serial_executor();
   bool student() const { return family == Family::kStudent; }
   bool ordered() const { return family == Family::kOrdered; }
+  bool glm() const { return family >= Family::kPoisson; }
   /// Is there a latent response?
   bool latent() const { return family == Family::kProbit || ordered(); }
   /// The class of a row, from 0.

@@ -4,6 +4,7 @@
 
 #include "backfit.hpp"
 #include "clusters.hpp"
+#include "glm_state.hpp"
 #include "moves.hpp"
 #include "open.hpp"
 
@@ -96,6 +97,7 @@ bool change_scales(S& state, double power, Rng& rng,
 
 template bool change_scales(State&, double, Rng&, const ProposeScales&);
 template bool change_scales(Backfit&, double, Rng&, const ProposeScales&);
+template bool change_scales(GlmState&, double, Rng&, const ProposeScales&);
 template bool change_scales(OpenState&, double, Rng&, const ProposeScales&);
 
 }  // namespace bark

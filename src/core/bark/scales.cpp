@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backfit.hpp"
+#include "glm_state.hpp"
 #include "moves.hpp"
 #include "open.hpp"
 #include "pool.hpp"
@@ -137,9 +138,13 @@ template bool scale_refresh_move(TruncatedState&, double, Rng&);
 template bool scale_pair_move(TruncatedState&, double, Rng&);
 
 template bool scale_all_move(Backfit&, double, double, Rng&);
+template bool scale_all_move(GlmState&, double, double, Rng&);
 template bool scale_any_move(Backfit&, double, double, Rng&);
+template bool scale_any_move(GlmState&, double, double, Rng&);
 template bool scale_refresh_move(Backfit&, double, Rng&);
+template bool scale_refresh_move(GlmState&, double, Rng&);
 template bool scale_pair_move(Backfit&, double, Rng&);
+template bool scale_pair_move(GlmState&, double, Rng&);
 
 template bool scale_all_move(OpenState&, double, double, Rng&);
 template bool scale_any_move(OpenState&, double, double, Rng&);

@@ -26,6 +26,10 @@ struct Slot {
   }
 };
 
+/// The kernels of a state, to or from an archive.
+void transfer_slots(Archive& archive, std::vector<Slot>& slots,
+                    const Data& data, const Prior& prior);
+
 /// The information of the data on a coefficient given the other slots: its
 /// likelihood is that of one normal observation, exp(score beta - precision
 /// beta^2 / 2). State gives it in units in which the amplitude is 1. (B19).
@@ -230,7 +234,6 @@ class State {
   static Eigen::VectorXd draw_coefficients(const Factor& factor, Rng& rng);
 
  private:
-  void transfer_slots(Archive& archive, std::vector<Slot>& slots) const;
   void transfer_pool(Archive& archive);
   void transfer_updates(Archive& archive);
   void reserve(int slots);

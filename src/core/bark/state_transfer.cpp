@@ -48,12 +48,13 @@ void transfer_shapes(Archive& archive, std::vector<Slot>& slots,
 
 }  // namespace
 
-void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
-  const int nowhere = prior_->centre_sd > 0 ? kElsewhere : 0;
+void transfer_slots(Archive& archive, std::vector<Slot>& slots,
+                    const Data& data, const Prior& prior) {
+  const int nowhere = prior.centre_sd > 0 ? kElsewhere : 0;
   if (archive.reading()) slots.assign(archive.size("location"), Slot());
   archive.each<int>(
       "location", slots, [](Slot& slot) -> int& { return slot.location; },
-      Want::between(nowhere, data_->n()));
+      Want::between(nowhere, data.n()));
   archive.each<int>(
       "copies", slots, [](Slot& slot) -> int& { return slot.copies; },
       Want::between(1, 1e9));
@@ -61,7 +62,7 @@ void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
   for (const Slot& slot : slots) copies += slot.copies;
   archive.require(copies <= 1e9, "copies", "at most 1e9 in total");
   if (archive.reading()) {
-    const bool each = !prior_->collapsed();
+    const bool each = !prior.collapsed();
     // Checks that they exist before memory is allocated.
     const double wanted = each ? copies : static_cast<double>(slots.size());
     archive.require(static_cast<double>(archive.size("varphi")) == wanted,
@@ -71,11 +72,11 @@ void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
   archive.ragged(
       "varphi", slots, [](Slot & slot) -> auto& { return slot.varphi; },
       Want::positive());
-  if (prior_->shaped()) {
-    transfer_shapes(archive, slots, *prior_, data_->p());
+  if (prior.shaped()) {
+    transfer_shapes(archive, slots, prior, data.p());
     return;
   }
-  std::vector<char> taken(data_->n() + 1, 0);
+  std::vector<char> taken(data.n() + 1, 0);
   for (const Slot& slot : slots) {
     archive.require(!taken[slot.location]++, "location", "distinct");
   }
@@ -87,7 +88,7 @@ void State::transfer(Archive& archive, bool updates) {
   std::vector<double> log_lambda = this->log_lambda();
   std::vector<char> included = this->included();
   double phi = phi_, log_likelihood = log_likelihood_;
-  transfer_slots(archive, slots);
+  transfer_slots(archive, slots, *data_, *prior_);
   archive("log_lambda", log_lambda, Want::of(inputs));
   archive("included", included, Want::of(inputs));
   archive("phi", phi, Want::positive());

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "glm_state.hpp"
+#include "level.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// The moves of a sweep of a GlmState, in the order of their counts.
+enum GlmMove {
+  kGlmBirthDeath,
+  kGlmRelocate,
+  kGlmLocal,
+  kGlmScaleAll,
+  kGlmScaleOne,
+  kGlmScaleRefresh,
+  kGlmScalePair,
+  kGlmFlip,
+  kGlmSwap,
+  kGlmEllipse,
+  kGlmMoves
+};
+const char* glm_move_name(int kind);
+
+struct GlmCounts : MoveCounts<GlmMove, kGlmMoves> {
+  GlmCounts() = default;
+  explicit GlmCounts(const Model&) {}
+  void note_exchange(bool) {}
+  void transfer(Archive& archive) {
+    MoveCounts::transfer(archive, &glm_move_name);
+  }
+};
+
+/// All moves in turn, those of one kernel `rounds` times.
+void glm_sweep(GlmState& state, int rounds, GlmCounts& counts, Rng& rng);
+int glm_rounds(const Prior& prior);
+
+/// Draws of the kernels with their coefficients, those of the linear terms, and
+/// the family's parameters. `log_likelihood` is that given all of them.
+struct GlmDraws {
+  explicit GlmDraws(const Model& model) : model(&model) {}
+  void transfer(Archive& archive);
+
+  const Model* model;
+  KernelDraws kernels;
+  TermDraws terms;
+  std::vector<double> noise, log_likelihood, parameters;
+};
+
+/// The counterpart of Level for families without a latent normal form. There
+/// are no rungs.
+class GlmLevel {
+ public:
+  using Model = bark::Model;
+  using Draws = GlmDraws;
+  using Counts = GlmCounts;
+
+  GlmLevel(const Model& model, int index, Rng& rng);
+  void sweep(const Turn& turn, Counts& counts, Rng& rng);
+  void record(Draws& draws, Rng& rng) const;
+  double observe() const;
+  void transfer(Archive& archive) { state_.transfer(archive); }
+  friend bool exchange(GlmLevel&, GlmLevel&, Rng&) { return false; }
+
+ private:
+  const Model* model_;
+  GlmState state_;
+};
+
+}  // namespace bark
+}  // namespace kernelbayes

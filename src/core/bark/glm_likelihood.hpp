@@ -1,0 +1,33 @@
+#pragma once
+
+#include <kernelbayes/rng.hpp>
+#include <memory>
+#include <vector>
+
+#include "likelihood.hpp"
+#include "model.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// The likelihood of a family whose responses have no latent normal form, with
+/// its parameters beside f. A family is one class here and one entry of
+/// make_likelihood().
+class GlmLikelihood : public Likelihood {
+ public:
+  virtual std::unique_ptr<GlmLikelihood> clone() const = 0;
+  virtual std::vector<double> parameters() const { return {}; }
+  virtual void set_parameters(const std::vector<double>&) {}
+  /// From their prior, or given f.
+  virtual void draw_parameters(Rng&) {}
+  virtual void move_parameters(const Eigen::VectorXd&, Rng&) {}
+  /// Responses given f.
+  virtual Eigen::VectorXd simulate(const Eigen::VectorXd& f,
+                                   Rng& rng) const = 0;
+};
+
+/// That of the family, the responses and the trials of `data`.
+std::unique_ptr<GlmLikelihood> make_likelihood(const Data& data);
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cmath>
+
+#include "moves.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+// Moves of the place of one kernel with its own scales and one copy, for a
+// state S with its coefficients, a Backfit or a GlmState. They end in
+// move_kernel(). True if the state changed.
+
+// To a place from the prior, with the scales from there or its own.
+template <class S>
+bool relocate_one(S& state, Rng& rng) {
+  if (state.size() == 0) return false;
+  const int j = static_cast<int>(rng.index(state.size()));
+  Place to = draw_place(state.prior(), state.data(), state.pool(), rng);
+  const Slot& slot = state.slot(j);
+  if (rng.uniform() < 0.5) {
+    if (to.location == 0 || slot.location == 0) return false;
+    auto shape = std::make_shared<Shape>(*slot.shape);
+    shape->centre = to.shape->centre;
+    to.shape = std::move(shape);
+  }
+  return move_kernel(state, j, to, 0, 1, rng);
+}
+
+inline int draw_stride(const Data& data, Rng& rng) {
+  const int longest = std::max(1, data.n() / data.glance.similar);
+  return longest - static_cast<int>(rng.index(longest / 2 + 1));
+}
+
+// Among rows a stride apart, which does not depend on the state: the row that
+// is left is one of those of the row that is chosen.
+template <class S>
+bool local_one(S& state, Rng& rng) {
+  const Prior& prior = state.prior();
+  if (state.size() == 0 || prior.centre_sd > 0) return false;
+  const int j = static_cast<int>(rng.index(state.size()));
+  const double sharpness = std::exp2(4 * rng.uniform());
+  const Slot& slot = state.slot(j);
+  if (slot.location == 0) return false;
+  const int from = slot.location - 1;
+  const int stride = draw_stride(state.data(), rng);
+  const int first = from % stride;
+  Eigen::VectorXd weights;
+  const auto sum = [&](const Place& place, int own) {
+    return similarities(*state.data().arithmetic,
+                        state.exponents(place, first, stride),
+                        (own - first) / stride, sharpness, weights);
+  };
+  const double leaving = sum(state.place(j), from);
+  const int chosen = choose_weighted(weights, leaving, rng);
+  if (chosen < 0) return false;
+  const int row = first + chosen * stride;
+  const Place to{row + 1, slot.shape};
+  double log_ratio = std::log(leaving / sum(to, row));
+  if (!prior.centres.uniform()) {
+    log_ratio += prior.centres.log_ratio(row + 1, from + 1);
+  }
+  return move_kernel(state, j, to, log_ratio, 1, rng);
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,138 @@
+// Internal entries through which tests reach the sampler of families without a
+// latent normal form.
+#include <RcppEigen.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "core/bark/glm_level.hpp"
+#include "core/bark/moves.hpp"
+#include "glue/bark_from_r.hpp"
+#include "glue/lists.hpp"
+#include "squash.hpp"
+
+namespace {
+
+using namespace kernelbayes;
+using bark::GlmState;
+
+void scales(GlmState& state, Rng& rng) {
+  bark::scale_all_move(state, 1, 0.8, rng);
+  bark::scale_any_move(state, 1, 1.2, rng);
+  bark::scale_refresh_move(state, 1, rng);
+  bark::scale_pair_move(state, 1, rng);
+}
+
+void flips(GlmState& state, Rng& rng) {
+  bark::flip_move(state, 1, rng);
+  bark::swap_move(state, 1, rng);
+}
+
+void sweep(GlmState& state, Rng& rng) {
+  bark::GlmCounts counts;
+  bark::glm_sweep(state, 3, counts, rng);
+}
+
+const std::map<std::string, std::function<void(GlmState&, Rng&)>> kMoves{
+    {"birth_death", [](GlmState& s, Rng& r) { bark::birth_death_move(s, r); }},
+    {"relocate", [](GlmState& s, Rng& r) { bark::relocate_move(s, r); }},
+    {"local", [](GlmState& s, Rng& r) { bark::local_move(s, r); }},
+    {"coefficients", [](GlmState& s, Rng& r) { s.move_coefficients(r); }},
+    {"parameters", [](GlmState& s, Rng& r) { s.move_parameters(r); }},
+    {"scales", scales},
+    {"flips", flips},
+    {"sweep", sweep}};
+
+std::vector<double> statistics(const GlmState& state) {
+  double varphi = 0, beta = 0, scale = 0, included = 0, intercept = 0;
+  for (int j = 0; j < state.size(); ++j) {
+    varphi += testing_r::squash(std::log(state.slot(j).varphi[0]));
+    beta += testing_r::squash(state.beta(j));
+    const auto& shape = state.slot(j).shape;
+    if (!shape) ++intercept;
+    if (!shape) continue;
+    for (std::size_t l = 0; l < shape->included.size(); ++l) {
+      if (!shape->included[l]) continue;
+      ++included;
+      scale += testing_r::squash(shape->log_lambda[l]);
+    }
+  }
+  std::vector<double> out{double(state.size()),
+                          varphi,
+                          beta,
+                          scale,
+                          included,
+                          intercept,
+                          testing_r::squash(state.gamma()[0]),
+                          testing_r::squash(state.gamma().sum()),
+                          testing_r::squash(state.fit()[0]),
+                          testing_r::squash(state.fit()[1]),
+                          testing_r::squash(state.log_likelihood())};
+  for (const double v : state.likelihood().parameters()) {
+    out.push_back(testing_r::squash(std::log(v)));
+  }
+  return out;
+}
+
+bark::Data glm_data(const Rcpp::List& config, const Eigen::MatrixXd& x) {
+  return bark_r::data(config, x, Eigen::VectorXd::Zero(x.rows()),
+                      Eigen::VectorXd::Ones(x.rows()));
+}
+
+}  // namespace
+
+// Pairs of a draw of everything from the prior, with responses, and the state
+// after `turns` of new responses, if `again`, and a move. One column per pair.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
+                              const Eigen::MatrixXd& x, std::string move,
+                              int turns, int pairs, int seed, bool again) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const auto& apply = kMoves.at(move);
+  Eigen::MatrixXd before, after;
+  for (int pair = 0; pair < pairs; ++pair) {
+    Rng rng(seed, pair);
+    bark::Data data = glm_data(config, x);
+    GlmState state(data, setting);
+    state.draw_prior(rng);
+    const auto respond = [&] {
+      state.set_response(data, state.likelihood().simulate(state.fit(), rng));
+    };
+    respond();
+    const std::vector<double> first = statistics(state);
+    for (int turn = 0; turn < turns; ++turn) {
+      if (again) respond();
+      apply(state, rng);
+    }
+    const std::vector<double> last = statistics(state);
+    if (pair == 0) {
+      before.resize(first.size(), pairs);
+      after.resize(first.size(), pairs);
+    }
+    before.col(pair) = Eigen::VectorXd::Map(first.data(), first.size());
+    after.col(pair) = Eigen::VectorXd::Map(last.data(), last.size());
+  }
+  return Rcpp::List::create(Rcpp::_["before"] = before,
+                            Rcpp::_["after"] = after);
+}
+
+// log p(y | f) of one row and its derivatives, one row per f.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd bark_glm_rows_cpp(Rcpp::List config, const Eigen::VectorXd& y,
+                                  const Eigen::VectorXd& f,
+                                  std::vector<double> parameters) {
+  Eigen::MatrixXd out(f.size(), 3);
+  for (Eigen::Index i = 0; i < f.size(); ++i) {
+    bark::Data data;
+    data.family = bark_r::family(config["family"]);
+    data.y = y.segment(i, 1);
+    data.trials = Eigen::VectorXd::Constant(1, config["trials"]);
+    const auto rows = bark::make_likelihood(data);
+    rows->set_parameters(parameters);
+    const auto at = rows->derivatives(f.segment(i, 1));
+    out.row(i) << at.log_likelihood, at.first[0], at.minus_second[0];
+  }
+  return out;
+}
