@@ -56,10 +56,10 @@ chain_matrices.kb_bark <- function(fit) {
   if (learns_df(fit)) out$df <- column(function(d) d$df)
   # The noise of a latent response is known.
   mixed <- if (has_mixed(fit)) mixed_chains(fit, draws)
-  if (!has_classes(fit)) {
+  if (has_noise(fit)) {
     return(c(out, mixed))
   }
-  c(out[c("J", "log_lik")], mixed, if (is_ordered(fit)) cut_chains(draws, fit))
+  c(out[c("J", "log_lik")], parameter_chains(fit, draws), mixed, if (is_ordered(fit)) cut_chains(draws, fit))
 }
 
 # The number of inputs in the kernel in each draw

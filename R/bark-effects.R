@@ -60,7 +60,7 @@ relative_fields <- function(fit, x, pools, chosen) {
 # The standard deviation of the response that the model sees; the noise of a
 # latent one is 1
 response_spread <- function(fit) {
-  if (has_classes(fit)) {
+  if (!has_noise(fit)) {
     return(1)
   }
   spread <- stats::sd(scaling_y(fit$settings$scaling, fit$data$y))

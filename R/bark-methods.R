@@ -57,9 +57,9 @@ describe_posterior <- function(x, show) {
     if (has_kernels(x)) kernels_lines(x, chains$J, show),
     if (has_classes(x)) {
       paste0(classes_line(x), if (is_ordered(x)) cuts_line(x, show))
-    } else {
-      noise_line(x, chains$sigma, show)
     },
+    if (has_noise(x)) noise_line(x, chains$sigma, show),
+    paste(parameter_lines(x, show), collapse = ""),
     logs_line(x)
   )
 }
@@ -224,7 +224,7 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 #' @param ... Not used.
 #' @return A number in units of the response, for a row of weight 1. For
 #'   Student-t noise it is the scale. In classification it is 1, the standard
-#'   deviation of the latent response.
+#'   deviation of the latent response; of counts, which have no noise, `NA`.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
@@ -233,7 +233,10 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 #' @export
 sigma.kb_bark <- function(object, ...) {
   object <- checked_fit(object, ...)
-  if (has_classes(object)) 1 else mean(chain_matrices(object)$sigma)
+  if (has_classes(object)) {
+    return(1)
+  }
+  if (is_glm(object)) NA_real_ else mean(chain_matrices(object)$sigma)
 }
 
 #' Coefficients of a draw
@@ -321,7 +324,7 @@ draw_coefficients <- function(object, pool, draw) {
 logLik.kb_bark <- function(object, ...) {
   object <- checked_fit(object, ...)
   pool <- bark_pool(object)
-  density <- if (has_classes(object)) {
+  density <- if (!has_noise(object)) {
     stats::predict(object, type = "log_score")
   } else {
     # At means, of 1 / df too.
@@ -333,7 +336,7 @@ logLik.kb_bark <- function(object, ...) {
   }
   structure(sum(density),
     df = mean(pool$m) + mean(bark_n_scales(object, pool)) + mixed_df(object) +
-      !has_classes(object) + max(length(cut_names(object)) - 1, 0),
+      has_noise(object) + length(family_of(object)$parameters) + max(length(cut_names(object)) - 1, 0),
     nobs = object$time, class = "logLik"
   )
 }

@@ -192,7 +192,8 @@ mixed_config <- function(fit) {
         scale = own$sd
       )
     }, recipe$groups, recipe$group_columns, settings$groups)
-  ), if (has_classes(fit) && length(offset) > 1) list(offset = offset))
+  ), list(linear_mean = linear_mean(fit))[is_glm(fit)],
+  if (!has_noise(fit) && length(offset) > 1) list(offset = offset))
 }
 
 # The offset of the rows of the fit, in the units of the response

@@ -80,7 +80,7 @@ bark_picture <- function(x, type, level, n, given) {
 bark_trace_labels <- function(x) {
   c(
     J = "number of kernels",
-    if (has_classes(x)) c(log_lik = "log likelihood") else c(sigma = "noise sd")
+    if (has_noise(x)) c(sigma = "noise sd") else c(log_lik = "log likelihood")
   )
 }
 

@@ -140,7 +140,9 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   if (type == "terms") {
     return(predict_components(object, rows, interval, level))
   }
-  if (has_classes(object)) {
+  if (is_glm(object)) {
+    out <- predict_glm(object, rows, type, interval, level, probs, ndraws)
+  } else if (has_classes(object)) {
     out <- predict_classes(object, rows, type, interval, level, ndraws)
   } else {
     out <- predict_regression(
@@ -164,7 +166,7 @@ bark_rows <- function(fit, newdata, newy, training, scored, weights, linear,
 
 # The arguments that a type uses
 bark_arguments <- function(fit, type, interval) {
-  noisy <- if (!has_classes(fit)) {
+  noisy <- if (has_noise(fit)) {
     switch(type,
       response = if (interval == "prediction") "weights",
       quantile = if (interval != "credible") "weights",

@@ -387,6 +387,9 @@ bark_outcome <- function(family) {
 #' @param given Arguments as in `bark()`.
 #' @noRd
 bark_fit <- function(mould, given, called, started) {
+  family <- bark_family(given$family, mould)
+  mould <- with_intercept(mould, family)
+  given$prior <- glm_prior(given$prior, family, mould)
   check_class(given$control, "kb_mcmc_control", "`mcmc_control()`", "control")
   keep_data <- check_flag(given$keep_data, arg = "keep_data")
   settings <- call_with(bark_settings, given, mould = mould)
@@ -422,29 +425,33 @@ bark_fit <- function(mould, given, called, started) {
 bark_settings <- function(mould, family, prior, scale, prior_only) {
   scale <- check_bark_scale(scale)
   prior_only <- check_flag(prior_only)
-  classes <- mould$outcome == "factor"
   family <- bark_family(family, mould)
+  classes <- is_class_family(family)
+  # Neither a latent response nor counts are standardised.
+  unscaled <- classes || is_glm_family(family)
   refuse_truncated_classes(prior, family)
   refuse_fields(mould$fields, prior, family)
   prior <- prior_of_inputs(prior, ncol(mould$x))
-  if (classes) {
+  if (unscaled) {
     response_families[[family]]$check(mould, prior)
     if (family == "multinomial") refuse_offset(mould)
-    refuse_class_weights(mould$weights)
+    if (classes) refuse_class_weights(mould$weights)
   } else if (isFALSE(scale)) {
     warn_offset(mould$y)
   }
   if (prior_only && inherits(prior$noise, "kb_noise_improper")) {
     refuse_improper_draws()
   }
-  y <- without_offset(mould, classes)
-  scaling <- scaling_learn(mould$x, y, !isFALSE(scale), isTRUE(scale))
-  mixed <- mixed_settings(mould, prior, scaling, !isFALSE(scale), classes, y)
+  y <- without_offset(mould, unscaled)
+  scaling <- scaling_learn(
+    mould$x, if (!unscaled) y, !isFALSE(scale), isTRUE(scale)
+  )
+  mixed <- mixed_settings(mould, prior, scaling, !isFALSE(scale), unscaled, y)
   settings <- list(
     family = family,
     prior = bark_prior_resolve(
       prior, scaling_x(scaling, mould$x), scaling_y(scaling, y),
-      if (classes) "binomial" else "gaussian", mould$weights,
+      if (unscaled) "binomial" else "gaussian", mould$weights,
       linear = mixed_linear(mixed, mould$mixed_x), groups = mould$fields,
       factors = lapply(mould$mixed$group_columns, function(columns) {
         mould$mixed_x[, columns[[1]]]

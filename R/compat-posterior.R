@@ -133,7 +133,11 @@ as_draws.kb_bark <- function(x, ...) {
   scales <- if (has_kernels(x)) scale_columns(x, pool)
   if (has_directions(x)) scales <- cbind(scales, direction_columns(x, pool))
   if (is_ordered(x)) scales <- cbind(bark_cuts(x, pool), scales)
-  sigma <- if (has_classes(x)) 1 + 0 * chains$J else chains$sigma
+  sigma <- if (has_noise(x)) chains$sigma else 1 + 0 * chains$J
+  parameters <- family_of(x)$parameters
+  if (length(parameters) > 0) {
+    scales <- cbind(sapply(chains[parameters], as.vector), scales)
+  }
   if (learns_df(x)) scales <- cbind(df = pool$df, scales)
   if (has_mixed(x)) scales <- cbind(mixed_columns(chains), scales)
   draws <- data.frame(

@@ -119,10 +119,21 @@ bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
   explained <- apply(epred, 1, stats::var)
   noise <- if (is.factor(training_response(object))) {
     rowMeans(epred * (1 - epred))
+  } else if (inherits(object, "kb_bark") && is_glm(object)) {
+    mean_count_variance(object, ndraws)
   } else {
     mean_noise_variance(object, ndraws)
   }
   explained / (explained + noise)
+}
+
+# Of counts at the training rows, one number per draw
+mean_count_variance <- function(fit, ndraws) {
+  rows <- prediction_rows(fit, NULL, NULL, TRUE, FALSE)
+  given_draws(fit, rows, ndraws, function(fit, rows, pool, chosen) {
+    f <- function_draws(fit, rows, pool, chosen)
+    rowMeans(family_of(fit)$variance(fit, f, pool, chosen))
+  })
 }
 
 # Of the training rows, one number per draw

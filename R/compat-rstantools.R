@@ -210,7 +210,7 @@ log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
 }
 
 refuse_probit_weights <- function(object, weights) {
-  if (has_classes(object)) refuse_class_weights(weights)
+  if (!has_noise(object)) refuse_class_weights(weights)
 }
 
 # kgs --------------------------------------------------------------------------

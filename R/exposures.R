@@ -119,7 +119,11 @@ exposure_table <- function(table, fit, type, level) {
 }
 
 exposure_outcome <- function(fit) {
-  if (has_classes(fit)) "latent response" else fit$mould$outcome_name
+  if (has_classes(fit)) {
+    return("latent response")
+  }
+  name <- fit$mould$outcome_name
+  if (is_glm(fit)) paste("log mean", name) else name
 }
 
 # Checks -----------------------------------------------------------------------

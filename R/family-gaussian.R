@@ -1,7 +1,7 @@
 # Numbers with normal noise, or Student's.
 
 family_gaussian <- list(
-  outcome = "numeric", title = "",
+  outcome = "numeric", object = c(gaussian = "identity"), title = "",
   numbers = function(y, scaling) scaling_y(scaling, y),
   types = c("response", "quantile", "draws", "log_score"),
   effects = "response",

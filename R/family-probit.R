@@ -1,7 +1,7 @@
 # Two classes; that of a row is the second with probability Phi(f).
 
 family_probit <- list(
-  outcome = "factor", title = ", probit",
+  outcome = "factor", object = c(binomial = "probit"), title = ", probit",
   numbers = function(y, scaling) class_signs(y),
   types = c("class", "prob", "response", "link", "draws", "log_score"),
   effects = c("response", "link"),

@@ -3,6 +3,7 @@
 # The families, one row each, in a file each
 #
 # * `outcome`: the kind of response, see `mould_formula()`.
+# * `object`: the family object that stands for it, c(family = "link").
 # * `title`: what print() adds to the name of the model.
 # * `numbers`: the responses as the sampler sees them, a function of the
 #   response and the scaling.
@@ -15,54 +16,58 @@
 # * `rung_power`: the exponent by which rungs of bark's ladder approach 0. With
 #   latent scales or several cut points even kernels of tiny amplitude fit the
 #   data, so the rungs must be closer to 0.
-# * `check`: of classes in bark(), a check of the response and the prior.
+# * `check`: in bark(), a check of the response and the prior.
+# * Of families without a latent normal form also `parameters`: the names of
+#   those beside f; `cdf` at counts and `variance`, S x n; and
+#   `intercept`: its prior mean, from the responses and their offsets.
 response_families <- list(
   gaussian = family_gaussian, student = family_student, probit = family_probit,
-  ordered = family_ordered, multinomial = family_multinomial
+  ordered = family_ordered, multinomial = family_multinomial,
+  poisson = family_poisson, negbinomial = family_negbinomial
 )
 
 # Those that a fit of bark() can have, and those of srvm()
 stored_families <- setdiff(names(response_families), "student")
 srvm_families <- c("gaussian", "probit")
 
-#' "gaussian", "probit", or NULL where the response decides
+#' The name of a family, or NULL where the response decides
 #'
-#' Family objects, the functions that make them, and the two names.
-#' @param more Further names that the engine knows.
+#' Family objects, the functions that make them, and names.
+#' @param more Families that the engine has beside those of srvm().
 #' @noRd
 check_family <- function(family, more = character()) {
-  if (is.null(family)) {
-    return(NULL)
-  }
-  if (rlang::is_string(family, more)) {
+  if (is.null(family) || rlang::is_string(family, more)) {
     return(family)
   }
+  known <- response_families[c(srvm_families, more)]
+  known <- Filter(function(row) !is.null(row$object), known)
+  codes <- vapply(known, function(row) {
+    paste0(names(row$object), "(\"", row$object, "\")")
+  }, "")
   given <- family
   if (identical(family, "probit")) family <- stats::binomial("probit")
   if (identical(family, "gaussian")) family <- stats::gaussian()
   if (identical(family, "binomial")) family <- stats::binomial()
   if (is.function(family)) family <- tryCatch(family(), error = identity)
   if (!inherits(family, "family")) {
-    bad_argument(
-      given, "family", paste0(
-        "NULL, `gaussian()` or `binomial(\"probit\")`",
-        if (length(more) > 0) paste0(", or \"", more, "\"", collapse = "")
-      )
-    )
+    named <- setdiff(more, names(known))
+    bad_argument(given, "family", paste0(
+      "NULL, ", paste0("`", codes, "`", collapse = ", "),
+      if (length(named) > 0) paste0(", or \"", named, "\"", collapse = "")
+    ))
   }
-  known <- c(gaussian = "identity", binomial = "probit")
-  if (!identical(family$link, unname(known[family$family]))) {
+  code <- paste0(family$family, "(\"", family$link, "\")")
+  if (!code %in% codes) {
     kb_abort(c(
-      "{.arg family} must be {.code gaussian()} or
-       {.code binomial(\"probit\")}.",
-      x = "It is {.code {family$family}(\"{family$link}\")}.",
+      "{.arg family} must be {.or {.code {codes}}}.",
+      x = "It is {.code {code}}.",
       i = if (family$family == "binomial") {
         "Write {.code family = binomial(\"probit\")}: the sampler is exact for
          the probit link only."
       }
     ), "argument", argument = "family")
   }
-  if (family$family == "binomial") "probit" else "gaussian"
+  names(known)[[match(code, codes)]]
 }
 
 # The kind of response of a family
@@ -100,7 +105,7 @@ has_classes <- function(fit) is_class_family(fit$settings$family)
 response_numbers <- function(fit) {
   family <- family_of(fit)
   y <- fit$data$y
-  if (family$outcome == "numeric") y <- y - mixed_offset(fit)
+  if (identical(fit$settings$family, "gaussian")) y <- y - mixed_offset(fit)
   family$numbers(y, fit$settings$scaling)
 }
 

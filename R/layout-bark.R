@@ -84,7 +84,9 @@ bark_run_layout <- layout(
   .draws_kept = draws_after(time, control),
   .shared = if (isTRUE(settings$prior$own_scales)) 0 else
     draws_kept * n_inputs(fit),
-  .truncated = identical(settings$prior$approximation, "truncation"),
+  # Draws of the coefficients only
+  .truncated = identical(settings$prior$approximation, "truncation") ||
+    is_glm(fit),
   draws = holds(c(
     bark_draws_layout, bark_noise_layout, bark_shapes_layout,
     bark_mixed_draws_layout
@@ -106,6 +108,9 @@ bark_draws_layout <- layout(
 
 bark_noise_layout <- layout(
   df = where(length(settings$prior$df) > 1, positive(draws_kept)),
+  parameters = where(is_glm(fit), positive(
+    draws_kept * length(family_of(fit)$parameters)
+  )),
   noise = positive(draws_kept), log_likelihood = any_numbers(draws_kept),
   cuts = where(settings$family == "ordered", numbers(
     draws_kept * (length(mould$levels) - 1)

@@ -130,7 +130,7 @@ partial_label <- function(fit, type, class) {
   name <- fit$mould$outcome_name
   levels <- fit$mould$levels
   if (is.null(levels)) {
-    return(paste("mean", name))
+    return(paste(if (type == "link") "mean log mean" else "mean", name))
   }
   if (type == "link") {
     return(paste0("mean f", if (!is.null(class)) paste(" of", class)))
@@ -220,7 +220,7 @@ partial_bands.kb_bark_multinomial <- function(fit, points, pool, weights, type,
 
 # Of the whole predictor, if there are terms beside kernels
 mixed_bands <- function(fit, points, pool, weights, type, level) {
-  if (type == "response" && is_probit(fit)) {
+  if (type == "response" && !has_noise(fit)) {
     return(partial_bands.default(fit, points, pool, weights, type, level))
   }
   chosen <- which(weights > 0)

@@ -43,6 +43,12 @@ prediction_arguments <- function(fit, type, interval) {
   if (type == "terms") {
     return(if (interval != "prediction") "interval")
   }
+  if (is_glm(fit)) {
+    return(list(
+      response = "interval", link = if (interval != "prediction") "interval",
+      quantile = c("interval", "probs"), draws = "ndraws", log_score = "newy"
+    )[[type]])
+  }
   if (has_classes(fit)) {
     # There is no noise variance that a prediction interval could add.
     banded <- if (interval != "prediction") "interval"

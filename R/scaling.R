@@ -25,7 +25,7 @@ scaling_learn <- function(x, y, scale = TRUE, logs = FALSE) {
     moments <- column_moments(x)
     s$x_center <- moments$center
     s$x_scale <- moments$scale
-    if (!is.factor(y)) {
+    if (!is.null(y) && !is.factor(y)) {
       moments <- column_moments(as.matrix(y))
       s$y_center <- moments$center
       s$y_scale <- moments$scale

@@ -87,6 +87,9 @@ bark::TermData terms(const Rcpp::List& list) {
   bark::TermData out;
   out.linear = Rcpp::as<Eigen::MatrixXd>(list["linear"]);
   out.linear_sd = Rcpp::as<Eigen::VectorXd>(list["linear_sd"]);
+  if (list.containsElementNamed("linear_mean")) {
+    out.linear_mean = Rcpp::as<Eigen::VectorXd>(list["linear_mean"]);
+  }
   const Rcpp::List groupings = list["groupings"];
   for (const Rcpp::List grouping : groupings) {
     bark::Grouping one;

@@ -15,6 +15,7 @@ glm_config <- function(family, n = 5) {
     family = family, trials = rep(3, n),
     terms = list(
       linear = cbind(1, c(0.5, -1, 1, 0.2, -0.7)), linear_sd = c(1, 0.6),
+      linear_mean = c(0.4, 0),
       groupings = list(), offset = c(0.3, 0, -0.5, 1, 0.2)
     )
   )

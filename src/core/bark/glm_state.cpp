@@ -29,13 +29,19 @@ GlmState::GlmState(const Data& data, const Prior& prior)
       prior_(&prior),
       columns_(data, prior),
       likelihood_(make_likelihood(data)),
-      gamma_(Eigen::VectorXd::Zero(data.terms.linear.cols())) {
+      gamma_(linear_mean()) {
   compute();
 }
 
 Eigen::VectorXd GlmState::offset() const {
   if (data_->terms.offset.size() > 0) return data_->terms.offset;
   return Eigen::VectorXd::Zero(data_->n());
+}
+
+Eigen::VectorXd GlmState::linear_mean() const {
+  const TermData& terms = data_->terms;
+  if (terms.linear_mean.size() > 0) return terms.linear_mean;
+  return Eigen::VectorXd::Zero(terms.linear.cols());
 }
 
 void GlmState::compute() {
@@ -172,11 +178,13 @@ bool GlmState::move_coefficients(Rng& rng) {
   }
   sd.tail(q) = data_->terms.linear_sd;
   a.rightCols(q) = data_->terms.linear * sd.tail(q).asDiagonal();
-  const Eigen::VectorXd base = offset();
+  const Eigen::VectorXd mean = linear_mean();
+  const Eigen::VectorXd base = offset() + data_->terms.linear * mean;
   const Mode mode = find_mode(*likelihood_, a, base);
   const Eigen::Map<const Eigen::VectorXd> beta(beta_.data(), m);
   Standardised state{Eigen::VectorXd(m + q), fit_, at_.log_likelihood};
-  state.w << beta.cwiseQuotient(sd.head(m)), gamma_.cwiseQuotient(sd.tail(q));
+  state.w << beta.cwiseQuotient(sd.head(m)),
+      (gamma_ - mean).cwiseQuotient(sd.tail(q));
   bool moved = false;
   for (int i = 0; i < kTimes && m + q > 0; ++i) {
     moved |= ellipse_move(*likelihood_, mode, a, base, state, rng);
@@ -185,7 +193,7 @@ bool GlmState::move_coefficients(Rng& rng) {
     beta_[j] = sd[j] * state.w[j];
     slots_[j].varphi = {draw_varphi(beta_[j], rng)};
   }
-  gamma_ = sd.tail(q).cwiseProduct(state.w.tail(q));
+  gamma_ = mean + sd.tail(q).cwiseProduct(state.w.tail(q));
   at_ = likelihood_->derivatives(state.fit);
   fit_ = std::move(state.fit);
   return moved;
@@ -206,8 +214,9 @@ void GlmState::draw_prior(Rng& rng) {
     slots_.push_back({place.location, 1, {varphi}, place.shape});
     beta_.push_back(rng.normal() / std::sqrt(varphi));
   }
+  gamma_ = linear_mean();
   for (Eigen::Index l = 0; l < gamma_.size(); ++l) {
-    gamma_[l] = data_->terms.linear_sd[l] * rng.normal();
+    gamma_[l] += data_->terms.linear_sd[l] * rng.normal();
   }
   likelihood_->draw_parameters(rng);
   compute();

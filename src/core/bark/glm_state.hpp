@@ -70,6 +70,7 @@ class GlmState {
            double varphi, double beta);
   void take(Eigen::VectorXd fit, Derivatives at);
   Eigen::VectorXd offset() const;
+  Eigen::VectorXd linear_mean() const;
   /// Columns of kernels, f and the derivatives, from the rest.
   void compute();
   double draw_varphi(double beta, Rng& rng) const;

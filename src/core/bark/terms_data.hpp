@@ -23,6 +23,7 @@ struct Grouping {
 struct TermData {
   Eigen::MatrixXd linear;  // n x q
   Eigen::VectorXd linear_sd;
+  Eigen::VectorXd linear_mean;  // of their prior; empty: 0
   std::vector<Grouping> groupings;
   Eigen::VectorXd offset;  // of latent responses; empty if there is none
 

@@ -1,0 +1,70 @@
+# Counts with a log link: Poisson, and negative binomial with a size that is
+# learned. f has an intercept, whose prior is around the log of the mean rate.
+
+#' A family of counts
+#' @param title What `print()` adds; `parameters`: names of its parameters.
+#' @param object The family object that stands for it, or NULL.
+#' @param draw,density,cdf,variance Functions of counts (or their number), means,
+#'   and the size of each.
+#' @noRd
+family_of_counts <- function(title, object, parameters, draw, density, cdf,
+                             variance) {
+  # Means and sizes, element by element of f
+  with_size <- function(g) {
+    function(fit, f, pool, chosen, y) {
+      size <- if (length(parameters) > 0) pool$parameters[chosen]
+      matrix(g(y, as.vector(exp(f)), rep(size, ncol(f))), nrow(f))
+    }
+  }
+  list(
+    outcome = "numeric", object = object, title = title,
+    parameters = parameters,
+    numbers = function(y, scaling) as.double(y),
+    types = c("response", "link", "quantile", "draws", "log_score"),
+    effects = c("response", "link"),
+    expected = function(fit, f, pool, chosen) exp(f),
+    respond = function(fit, f, rows, pool, chosen) {
+      with_size(draw)(fit, f, pool, chosen, length(f))
+    },
+    log_lik = function(fit, f, rows, pool, chosen) {
+      with_size(density)(fit, f, pool, chosen, rep(rows$y, each = nrow(f)))
+    },
+    cdf = function(fit, f, pool, chosen, y) {
+      with_size(cdf)(fit, f, pool, chosen, rep(y, each = nrow(f)))
+    },
+    variance = function(fit, f, pool, chosen) {
+      with_size(variance)(fit, f, pool, chosen, NULL)
+    },
+    intercept = function(y, offset) log(max(sum(y), 0.5) / sum(exp(offset))),
+    truncation = FALSE,
+    check = function(mould, prior) check_counts(mould$y, mould$outcome_name)
+  )
+}
+
+family_poisson <- family_of_counts(", Poisson", c(poisson = "log"), character(),
+  draw = function(n, mean, size) stats::rpois(n, mean),
+  density = function(y, mean, size) stats::dpois(y, mean, log = TRUE),
+  cdf = function(y, mean, size) stats::ppois(y, mean),
+  variance = function(y, mean, size) mean
+)
+
+family_negbinomial <- family_of_counts(", negative binomial", NULL, "size",
+  draw = function(n, mean, size) stats::rnbinom(n, size = size, mu = mean),
+  density = function(y, mean, size) {
+    stats::dnbinom(y, size = size, mu = mean, log = TRUE)
+  },
+  cdf = function(y, mean, size) stats::pnbinom(y, size = size, mu = mean),
+  variance = function(y, mean, size) mean + mean^2 / size
+)
+
+check_counts <- function(y, name) {
+  odd <- which(y < 0 | y != round(y))
+  if (length(odd) > 0) {
+    kb_abort(c(
+      "{.arg {name}} must be counts: whole numbers, at least 0.",
+      x = "Element {odd[[1]]} is {format(y[[odd[[1]]]])}.",
+      i = "A rate is a count with the log of its exposure as
+           {.code offset(log(exposure))}."
+    ), "argument", argument = name)
+  }
+}
