@@ -7,16 +7,16 @@ glm_pairs <- if (extended()) 40000 else 3000
 
 # Coefficients with tails so light that counts stay small
 glm_prior <- function(...) {
-  bark_setting("select_different", own_scales = TRUE, alpha = 4, eps = 0.5, ...)
+  bark_setting("select_different", own_scales = TRUE, alpha = 4, eps = 1, ...)
 }
 
 glm_config <- function(family, n = 5) {
   list(
-    family = family, trials = rep(3, n),
+    family = family, trials = rep(20, n),
     terms = list(
       linear = cbind(1, c(0.5, -1, 1, 0.2, -0.7)), linear_sd = c(1, 0.6),
       linear_mean = c(0.4, 0),
-      groupings = list(), offset = c(0.3, 0, -0.5, 1, 0.2)
+      groupings = list(), offset = c(1.3, 1, 0.5, 2, 1.2)
     )
   )
 }
@@ -33,7 +33,7 @@ test_that("each move leaves the joint law of parameters and data invariant", {
   # 6e-10 each.
   priors <- list(
     glm_prior(nu = 3), glm_prior(nu = 3, centre_sd = 0.4),
-    bark_setting("equal", own_scales = TRUE, nu = 3, alpha = 4)
+    bark_setting("equal", own_scales = TRUE, nu = 3, alpha = 4, eps = 1)
   )
   for (family in c("poisson", "binomial", "negbinomial")) {
     moves <- c(

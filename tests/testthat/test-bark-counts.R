@@ -1,0 +1,224 @@
+# bark() of counts: poisson and negative binomial.
+
+count_data <- function(n = 60) {
+  withr::with_seed(2, {
+    data <- data.frame(
+      a = stats::runif(n), z = stats::rnorm(n), e = stats::runif(n, 1, 4)
+    )
+    mean <- data$e * exp(sin(6 * data$a) + 0.3 * data$z)
+    data$y <- stats::rnbinom(n, mu = mean, size = 4)
+    data
+  })
+}
+
+count_fits <- local({
+  fits <- NULL
+  function() {
+    if (is.null(fits)) fits <<- make_count_fits()
+    fits
+  }
+})
+
+make_count_fits <- function() {
+  data <- count_data()
+  quick <- function(formula, family, ...) {
+    suppressWarnings(
+      bark(formula, data, family = family, seed = 1, ...,
+        control = mcmc_control(2, 100, 100)
+      ),
+      classes = "kb_warning_convergence"
+    )
+  }
+  list(
+    data = data,
+    poisson = quick(y ~ kernels(a) + z + offset(log(e)), poisson()),
+    negbinomial = quick(y ~ a, "negbinomial")
+  )
+}
+
+test_that("linear coefficients have the posterior that quadrature gives", {
+  # Null: 4 means of 8000 draws with standard errors from their effective number;
+  # |z| > 4.5 has probability 7e-6 each.
+  data <- count_data(12)
+  for (family in list(poisson(), "negbinomial")) {
+    fit <- bark(y ~ z + offset(log(e)), data,
+      family = family, prior = bark_prior(gamma = 0), seed = 3,
+      control = mcmc_control(4, 200, 2000)
+    )
+    z <- drop(scale(data$z))
+    start <- log(sum(data$y) / sum(data$e))
+    grid <- as.matrix(expand.grid(
+      level = start + seq(-1.5, 1.5, length.out = 41),
+      slope = seq(-1.5, 1.5, length.out = 41),
+      size = if (is.character(family)) seq(-4, 7, length.out = 45) else Inf
+    ))
+    log_posterior <- apply(grid, 1, function(v) {
+      mean <- data$e * exp(v[[1]] + v[[2]] * z)
+      likelihood <- if (is.finite(v[[3]])) {
+        stats::dnbinom(data$y, size = exp(v[[3]]), mu = mean, log = TRUE)
+      } else {
+        stats::dpois(data$y, mean, log = TRUE)
+      }
+      sum(likelihood) + stats::dnorm(v[[1]], start, 2.5, log = TRUE) +
+        stats::dnorm(v[[2]], 0, 2.5, log = TRUE) +
+        if (is.finite(v[[3]])) stats::dnorm(v[[3]], 0, 2, log = TRUE) else 0
+    })
+    weight <- exp(log_posterior - max(log_posterior))
+    weight <- weight / sum(weight)
+    pool <- bark_pool(fit)
+    gamma <- matrix(pool$gamma, 2)
+    draws <- list(gamma[1, ], gamma[2, ])
+    truth <- colSums(weight * grid)[1:2]
+    if (is.character(family)) {
+      draws <- c(draws, list(log(pool$parameters)))
+      truth <- colSums(weight * grid)
+    }
+    for (k in seq_along(draws)) {
+      v <- matrix(draws[[k]], ncol = 4)
+      se <- stats::sd(v) / sqrt(posterior::ess_mean(v))
+      expect_lt(abs(mean(v) - truth[[k]]) / se, 4.5)
+    }
+  }
+})
+
+test_that("an exposure is an offset", {
+  fit <- count_fits()$poisson
+  new <- count_fits()$data[1:4, ]
+  twice <- transform(new, e = 2 * e)
+  expect_equal(predict(fit, twice), 2 * predict(fit, new))
+  expect_equal(
+    predict(fit, twice, type = "link"), predict(fit, new, type = "link") + log(2)
+  )
+  # In other units only the intercept changes.
+  data <- transform(count_fits()$data, e = 100 * e)
+  other <- suppressWarnings(bark(y ~ kernels(a) + z + offset(log(e)), data,
+    family = "poisson", seed = 1, control = mcmc_control(2, 100, 100)
+  ))
+  expect_equal(fitted(other), fitted(fit), tolerance = 1e-6)
+})
+
+test_that("predictions are means over draws", {
+  for (name in c("poisson", "negbinomial")) {
+    fit <- count_fits()[[name]]
+    new <- count_fits()$data[1:6, ]
+    f <- predict(fit, new, type = "draws")
+    pool <- bark_pool(fit)
+    expect_equal(predict(fit, new), colMeans(exp(f)))
+    bands <- predict(fit, new, interval = "credible", level = 0.8)
+    expect_equal(bands[, "upr"], apply(exp(f), 2, stats::quantile, 0.9, names = FALSE))
+    size <- if (name == "poisson") 1e9 else pool$parameters
+    score <- predict(fit, new, type = "log_score")
+    mass <- vapply(1:6, function(i) {
+      mean(stats::dnbinom(new$y[[i]], size = size, mu = exp(f[, i])))
+    }, 0)
+    expect_equal(score, log(mass), tolerance = 1e-5)
+    q <- predict(fit, new, type = "quantile", probs = c(0.05, 0.5, 0.95))
+    for (i in 1:6) {
+      below <- vapply(0:200, function(y) {
+        mean(stats::pnbinom(y, size = size, mu = exp(f[, i])))
+      }, 0)
+      expect_equal(q[i, ], vapply(c(0.05, 0.5, 0.95), function(p) {
+        which(below >= p)[[1]] - 1
+      }, 0), ignore_attr = TRUE)
+    }
+    limits <- predict(fit, new, interval = "prediction", level = 0.9)
+    expect_equal(unname(limits[, 2:3]), unname(q[, c(1, 3)]))
+  }
+})
+
+test_that("draws of new counts have their mean and variance", {
+  # Null: means of 100 000 counts; |z| > 4.5 has probability 7e-6 each.
+  for (name in c("poisson", "negbinomial")) {
+    family <- response_families[[name]]
+    f <- matrix(log(3), 1e5, 1)
+    pool <- list(parameters = rep(2, 1e5))
+    y <- withr::with_seed(1, {
+      family$respond(NULL, f, NULL, pool, seq_len(1e5))
+    })
+    variance <- family$variance(NULL, f[1, , drop = FALSE], pool, 1)[[1]]
+    expect_equal(variance, if (name == "poisson") 3 else 3 + 9 / 2)
+    expect_lt(abs(mean(y) - 3) / sqrt(variance / 1e5), 4.5)
+    squared <- (y - 3)^2
+    expect_lt(abs(mean(squared) - variance) / (stats::sd(squared) / sqrt(1e5)), 4.5)
+  }
+})
+
+test_that("all methods know counts", {
+  for (name in c("poisson", "negbinomial")) {
+    fit <- count_fits()[[name]]
+    data <- count_fits()$data
+    expect_equal(residuals(fit), data$y - fitted(fit))
+    expect_identical(sigma(fit), NA_real_)
+    expect_equal(
+      colMeans(rstantools::posterior_epred(fit)), fitted(fit)
+    )
+    y <- rstantools::posterior_predict(fit, seed = 1)
+    expect_true(all(y == round(y) & y >= 0))
+    expect_equal(dim(rstantools::log_lik(fit)), dim(y))
+    expect_equal(
+      rowSums(rstantools::log_lik(fit)), as.vector(chain_matrices(fit)$log_lik)
+    )
+    expect_true(all(rstantools::bayes_R2(fit) < 1))
+    expect_s3_class(partial_dependence(fit, "a"), "kb_partial_dependence")
+    expect_identical("size" %in% names(as_draws(fit)), name == "negbinomial")
+    expect_identical("size" %in% tidy(fit)$term, name == "negbinomial")
+    longer <- suppressWarnings(update(fit, n_iter = 20))
+    expect_identical(
+      utils::head(longer$runs[[1]]$draws$beta, 50),
+      utils::head(fit$runs[[1]]$draws$beta, 50)
+    )
+    slim <- without_data(fit)
+    expect_equal(predict(slim, data[1:3, ]), predict(fit, data[1:3, ]))
+    withr::with_pdf(NULL, for (type in c("fit", "importance", "k", "trace")) {
+      expect_no_error(plot(fit, type = type))
+    })
+    expect_error(evidence(fit), class = "kb_error_not_defined")
+  }
+  expect_output(print(count_fits()$poisson), "kernels, Poisson")
+  expect_output(print(count_fits()$negbinomial), "size: ")
+})
+
+test_that("a fit goes on as if it had never been stopped", {
+  data <- count_data()
+  quick <- function(iter) {
+    suppressWarnings(bark(y ~ a, data,
+      family = "negbinomial", seed = 1, control = mcmc_control(1, 20, iter)
+    ))
+  }
+  longer <- suppressWarnings(update(quick(30), n_iter = 20))
+  expect_equal(longer$runs[[1]]$draws, quick(50)$runs[[1]]$draws)
+})
+
+test_that("what counts do not have is refused", {
+  data <- count_data()
+  expect_argument <- function(..., class = "kb_error_argument") {
+    expect_error(bark(..., data = data), class = class)
+  }
+  expect_argument(I(-y) ~ a, family = poisson())
+  expect_argument(I(y / 2 + 0.3) ~ a, family = "negbinomial")
+  expect_argument(y ~ a, family = "counts")
+  expect_argument(y ~ a, family = poisson("identity"))
+  expect_argument(y ~ a, family = poisson(), weights = e)
+  expect_argument(factor(y > 2) ~ a, family = poisson(),
+    class = "kb_error_outcome"
+  )
+  expect_argument(y ~ a, family = poisson(),
+    control = mcmc_control(n_temps = 2), class = "kb_error_not_defined"
+  )
+  for (prior in list(
+    bark_prior(own_scales = FALSE), bark_prior(directions = 1),
+    bark_prior(df = 4), bark_prior(own_scales = "clustered")
+  )) {
+    expect_argument(y ~ a, family = poisson(), prior = prior)
+  }
+  data$g <- rep(1:6, 10)
+  expect_error(bark(y ~ kernels(a) + (1 | g), data, family = poisson()),
+    class = "kb_error_not_defined"
+  )
+  expect_error(srvm(y ~ a, data, family = poisson()), class = "kb_error_argument")
+  # All zero is a response like any other.
+  zero <- suppressWarnings(bark(I(0 * y) ~ a, data,
+    family = poisson(), seed = 1, control = mcmc_control(1, 50, 50)
+  ))
+  expect_lt(max(fitted(zero)), 0.5)
+})
