@@ -75,6 +75,18 @@
 #' * `"draws"`: draws of the fields, an array S x n x C.
 #' * `"log_score"`: log probabilities of the classes given.
 #'
+#' For counts:
+#' * `"response"`: the posterior mean of the expected count, a vector of length n;
+#'   with an interval a matrix n x 3, whose limits are those of the expected count
+#'   (`"credible"`) or of a new one (`"prediction"`).
+#' * `"link"`: the posterior mean of f, the log of the expected count; with a
+#'   credible interval a matrix n x 3.
+#' * `"quantile"`: a matrix n x `length(probs)`; of a new count by default.
+#' * `"draws"`: draws of f, S x n.
+#' * `"log_score"`: log probabilities of the counts.
+#'
+#' All are computed from draws of f.
+#'
 #' For fits with terms beside kernels, of all families but several unordered
 #' classes, also
 #' * `"terms"`: posterior means of the components of the predictor, a matrix n x

@@ -81,7 +81,8 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' @param linear_sd Prior standard deviation of the coefficients of linear terms
 #'   and of their intercept, in standard deviations of the response per standard
 #'   deviation of the predictor; for classes, of the latent response, whose noise
-#'   has standard deviation 1. `NULL`: 10, for classes 2.5.
+#'   has standard deviation 1; for counts, of the log of the mean. `NULL`: 10, for
+#'   classes and counts 2.5.
 #' @param group_sd Scale of the half-t priors (3 degrees of freedom) of the
 #'   standard deviations of groups, in the same units, for slopes per root mean
 #'   square of the predictor. `NULL`: 1. See the section below.

@@ -26,7 +26,10 @@
 #' \eqn{c_1 < \ldots < c_{C - 1}}{c_1 < ... < c_(C - 1)} the first is 0, and the
 #' logarithms of the gaps between them have independent standard normal priors.
 #' Classes without rows are allowed; only the prior informs them.
-#' `family = "multinomial"`, for classes without an order: see the next section.
+#' `family = "multinomial"`, for classes without an order: see *Several classes*.
+#' `family = poisson()`: counts with the mean \eqn{e^{f(x_i)}}{exp(f(x_i))}.
+#' `family = "negbinomial"`: counts with this mean m and the variance m + m^2 /
+#' size, the size unknown. See *Counts*.
 #'
 #' The centres \eqn{\chi_j} are rows of the data or the intercept (K = 1), each
 #' equally likely; a row may be chosen several times. J is a Poisson variable,
@@ -72,6 +75,16 @@
 #' those of one and of the factors that it is nested in, in turns.
 #' [evidence()][evidence.kb_bark], [cross_validate()], temperatures and the
 #' truncation approximation are not defined with such terms.
+#'
+#' @section Counts:
+#' f is the log of the mean and has an intercept beside the kernels. Its prior is
+#' normal around the log of the mean response (of the rate, with an offset), with
+#' `linear_sd` of [bark_prior()], 2.5 unless set, as its standard deviation; that of
+#' `log(size)` is normal with mean 0 and standard deviation 2. Kernels have their own
+#' scales. The log of an exposure is an offset: `cases ~ age + dose +
+#' offset(log(years))`, or `offset = log(years)` with `x` and `y`.
+#' Linear terms are as above; groups, `weights`, [evidence()][evidence.kb_bark],
+#' [cross_validate()] and temperatures are not defined.
 #'
 #' @section Several classes:
 #' With `family = "multinomial"` each of C classes has a function
@@ -183,7 +196,8 @@
 #'   (see below), and the data frame it is evaluated in.
 #' @param family `gaussian()` or `binomial("probit")`, or their names
 #'   `"gaussian"` and `"probit"`; `"ordered"` for a factor whose levels are in
-#'   order; or `"multinomial"`. `NULL`: gaussian for a numeric response (0 and 1
+#'   order; `"multinomial"`; for counts `poisson()`, or `"poisson"`, and
+#'   `"negbinomial"`. `NULL`: gaussian for a numeric response (0 and 1
 #'   too, with a message), ordered for an ordered factor of three levels or more
 #'   (all its levels, whether or not they have rows), otherwise probit for two
 #'   classes, multinomial for more. Two ordered levels give a probit model, in
@@ -276,6 +290,14 @@
 #'   control = mcmc_control(chains = 1, warmup = 50, iter = 50), seed = 1
 #' )
 #' predict(species, iris[c(2, 72, 135), ], type = "prob")
+#'
+#' # Counts, with exposures
+#' cases <- data.frame(dose = runif(60), years = rexp(60))
+#' cases$y <- rpois(60, cases$years * exp(2 * sin(6 * cases$dose)))
+#' rates <- bark(y ~ dose + offset(log(years)), cases,
+#'   family = poisson(), control = settings, seed = 1
+#' )
+#' predict(rates, data.frame(dose = 0.2, years = 1), interval = "credible")
 #'
 #' # A linear term and groups beside kernels
 #' data$clinic <- rep(letters[1:6], 10)

@@ -3,7 +3,7 @@
 #
 # Seen to fail, one fault at a time: see the end of this list in each test.
 
-glm_pairs <- if (extended()) 40000 else 3000
+glm_pairs <- if (extended()) 40000 else 5000
 
 # Coefficients with tails so light that counts stay small
 glm_prior <- function(...) {
@@ -21,7 +21,7 @@ glm_config <- function(family, n = 5) {
   )
 }
 
-glm_scores <- function(family, prior, move, turns = 20, again = FALSE) {
+glm_scores <- function(family, prior, move, turns = 30, again = FALSE) {
   paired_scores(bark_glm_pairs_cpp(
     glm_config(family), prior, five_rows, move, turns, glm_pairs, 5, again
   ))

@@ -13,7 +13,7 @@ namespace bark {
 /// kernel draws its coefficient from nearly its conditional distribution, that
 /// of the normal likelihood with the derivatives at f, and is accepted or
 /// rejected with the likelihood itself: O(n). See derivations/bark.md, section
-/// 12.
+/// 6.6.
 class GlmState {
  public:
   GlmState(const Data& data, const Prior& prior);
