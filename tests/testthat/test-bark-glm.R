@@ -7,7 +7,7 @@ glm_pairs <- if (extended()) 40000 else 5000
 
 # Coefficients with tails so light that counts stay small
 glm_prior <- function(...) {
-  bark_setting("select_different", own_scales = TRUE, alpha = 4, eps = 1, ...)
+  bark_setting("select_different", own_scales = TRUE, alpha = 8, eps = 1, ...)
 }
 
 glm_config <- function(family, n = 5) {
@@ -33,7 +33,7 @@ test_that("each move leaves the joint law of parameters and data invariant", {
   # 6e-10 each.
   priors <- list(
     glm_prior(nu = 3), glm_prior(nu = 3, centre_sd = 0.4),
-    bark_setting("equal", own_scales = TRUE, nu = 3, alpha = 4, eps = 1)
+    bark_setting("equal", own_scales = TRUE, nu = 3, alpha = 8, eps = 1)
   )
   for (family in c("poisson", "binomial", "negbinomial")) {
     moves <- c(
