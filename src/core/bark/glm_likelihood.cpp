@@ -83,7 +83,7 @@ class Binomial : public OfRows<Binomial> {
     const double small = std::exp(-std::abs(f));  // exp(-|f|) cannot overflow
     const double p = (f > 0 ? 1 : small) / (1 + small);
     const double n = trials_[i];
-    return {y_[i] * f - n * (std::max(f, 0.0) + std::log1p(small)),
+    return {y_[i] * f - n * (std::max(f, 0.0) + std::log(1 + small)),
             y_[i] - n * p, n * small / ((1 + small) * (1 + small))};
   }
   Eigen::VectorXd simulate(const Eigen::VectorXd& f, Rng& rng) const override {
@@ -114,7 +114,7 @@ class NegativeBinomial : public OfRows<NegativeBinomial> {
     const double t = f - log_size_;
     const double small = std::exp(-std::abs(t));
     const double p = (t > 0 ? 1 : small) / (1 + small);
-    return {y * t - (y + r) * (std::max(t, 0.0) + std::log1p(small)),
+    return {y * t - (y + r) * (std::max(t, 0.0) + std::log(1 + small)),
             y - (y + r) * p, (y + r) * small / ((1 + small) * (1 + small))};
   }
   std::vector<double> parameters() const override { return {size_}; }
