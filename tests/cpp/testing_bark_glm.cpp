@@ -31,7 +31,7 @@ void flips(GlmState& state, Rng& rng) {
 }
 
 void sweep(GlmState& state, Rng& rng) {
-  bark::GlmCounts counts;
+  bark::Counts counts;
   bark::glm_sweep(state, 3, counts, rng);
 }
 

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "moves.hpp"
-#include "sweep.hpp"
+#include "moves_of_one.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -35,7 +34,7 @@ bool Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {
     counts.note(kBirthDeath, birth_death_move(fit, rng));
     counts.note(kRelocate, relocate_move(fit, rng));
     counts.note(kLocal, local_move(fit, rng));
-    scales(fit, counts, rng);
+    scales_of_one(fit, counts, rng);
   }
   give(fit, state, rng);
   if (state.prior().pooled) pool(state, 1, counts, rng);
@@ -48,20 +47,6 @@ bool Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {
 void Sweep::give(Backfit& fit, State& state, Rng& rng) {
   if (state.data().terms.any()) return fit.give(state);
   fit.give(state, draw_noise(state, fit.residuals(), rng));
-}
-
-void Sweep::scales(Backfit& fit, Counts& counts, Rng& rng) {
-  const Prior& prior = fit.prior();
-  const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
-  counts.note(kScaleAll, scale_all_move(fit, 1, step(), rng));
-  if (!prior.equal()) {
-    counts.note(kScaleOne, scale_any_move(fit, 1, step(), rng));
-    counts.note(kScaleRefresh, scale_refresh_move(fit, 1, rng));
-    counts.note(kScalePair, scale_pair_move(fit, 1, rng));
-  }
-  if (!prior.selects()) return;
-  counts.note(kFlip, flip_move(fit, 1, rng));
-  counts.note(kSwap, swap_move(fit, 1, rng));
 }
 
 }  // namespace bark

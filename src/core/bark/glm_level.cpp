@@ -3,49 +3,24 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "moves.hpp"
+#include "moves_of_one.hpp"
 
 namespace kernelbayes {
 namespace bark {
-
-const char* glm_move_name(int kind) {
-  static const char* const names[kGlmMoves] = {
-      "birth_death",   "relocate",   "local", "scale_all", "scale_one",
-      "scale_refresh", "scale_pair", "flip",  "swap",      "ellipse"};
-  return names[kind];
-}
 
 int glm_rounds(const Prior& prior) {
   return static_cast<int>(std::min(std::max(prior.nu, 4.0), 50.0));
 }
 
-namespace {
-
-void scales(GlmState& state, GlmCounts& counts, Rng& rng) {
-  const Prior& prior = state.prior();
-  const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
-  counts.note(kGlmScaleAll, scale_all_move(state, 1, step(), rng));
-  if (!prior.equal()) {
-    counts.note(kGlmScaleOne, scale_any_move(state, 1, step(), rng));
-    counts.note(kGlmScaleRefresh, scale_refresh_move(state, 1, rng));
-    counts.note(kGlmScalePair, scale_pair_move(state, 1, rng));
-  }
-  if (!prior.selects()) return;
-  counts.note(kGlmFlip, flip_move(state, 1, rng));
-  counts.note(kGlmSwap, swap_move(state, 1, rng));
-}
-
-}  // namespace
-
-void glm_sweep(GlmState& state, int rounds, GlmCounts& counts, Rng& rng) {
+void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng) {
   if (state.prior().nu == 0) rounds = 0;
   for (int i = 0; i < rounds; ++i) {
-    counts.note(kGlmBirthDeath, birth_death_move(state, rng));
-    counts.note(kGlmRelocate, relocate_move(state, rng));
-    counts.note(kGlmLocal, local_move(state, rng));
-    scales(state, counts, rng);
+    counts.note(kBirthDeath, birth_death_move(state, rng));
+    counts.note(kRelocate, relocate_move(state, rng));
+    counts.note(kLocal, local_move(state, rng));
+    scales_of_one(state, counts, rng);
   }
-  counts.note(kGlmEllipse, state.move_coefficients(rng));
+  counts.note(kCoefficientEllipse, state.move_coefficients(rng));
   state.move_parameters(rng);
 }
 

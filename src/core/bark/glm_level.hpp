@@ -6,33 +6,8 @@
 namespace kernelbayes {
 namespace bark {
 
-/// The moves of a sweep of a GlmState, in the order of their counts.
-enum GlmMove {
-  kGlmBirthDeath,
-  kGlmRelocate,
-  kGlmLocal,
-  kGlmScaleAll,
-  kGlmScaleOne,
-  kGlmScaleRefresh,
-  kGlmScalePair,
-  kGlmFlip,
-  kGlmSwap,
-  kGlmEllipse,
-  kGlmMoves
-};
-const char* glm_move_name(int kind);
-
-struct GlmCounts : MoveCounts<GlmMove, kGlmMoves> {
-  GlmCounts() = default;
-  explicit GlmCounts(const Model&) {}
-  void note_exchange(bool) {}
-  void transfer(Archive& archive) {
-    MoveCounts::transfer(archive, &glm_move_name);
-  }
-};
-
 /// All moves in turn, those of one kernel `rounds` times.
-void glm_sweep(GlmState& state, int rounds, GlmCounts& counts, Rng& rng);
+void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng);
 int glm_rounds(const Prior& prior);
 
 /// Draws of the kernels with their coefficients, those of the linear terms, and
@@ -53,7 +28,7 @@ class GlmLevel {
  public:
   using Model = bark::Model;
   using Draws = GlmDraws;
-  using Counts = GlmCounts;
+  using Counts = bark::Counts;
 
   GlmLevel(const Model& model, int index, Rng& rng);
   void sweep(const Turn& turn, Counts& counts, Rng& rng);

@@ -32,6 +32,11 @@ Counts::Counts(const Model& model) {
   const auto none = [this](MoveKind first, MoveKind last) {
     std::fill(exists.begin() + first, exists.begin() + last + 1, false);
   };
+  if (model.data.glm()) {
+    none(kGather, kVarphi);
+    none(kNoise, kTrajectory);
+    return;
+  }
   if (!model.data.ordered() || model.data.classes < 3) none(kCuts, kCuts);
   if (model.data.terms.any()) none(kNoise, kNoise);
   if (prior.directions == 0) none(kRotate, kRedirect);

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "moves.hpp"
+#include "sweep.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -61,6 +61,22 @@ bool local_one(S& state, Rng& rng) {
     log_ratio += prior.centres.log_ratio(row + 1, from + 1);
   }
   return move_kernel(state, j, to, log_ratio, 1, rng);
+}
+
+/// All moves of scales of one kernel, with steps of random length.
+template <class S>
+void scales_of_one(S& state, Counts& counts, Rng& rng) {
+  const Prior& prior = state.prior();
+  const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
+  counts.note(kScaleAll, scale_all_move(state, 1, step(), rng));
+  if (!prior.equal()) {
+    counts.note(kScaleOne, scale_any_move(state, 1, step(), rng));
+    counts.note(kScaleRefresh, scale_refresh_move(state, 1, rng));
+    counts.note(kScalePair, scale_pair_move(state, 1, rng));
+  }
+  if (!prior.selects()) return;
+  counts.note(kFlip, flip_move(state, 1, rng));
+  counts.note(kSwap, swap_move(state, 1, rng));
 }
 
 }  // namespace bark

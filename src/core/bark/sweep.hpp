@@ -144,7 +144,6 @@ class Sweep {
   bool backfit(State& state, bool adapt, Counts& counts, Rng& rng);
   static int backfit_rounds(int kernels);
   void give(Backfit& fit, State& state, Rng& rng);
-  void scales(Backfit& fit, Counts& counts, Rng& rng);
   void gather(State& state, double power, Counts& counts, Rng& rng);
   void scales(State& state, double power, bool adapt, Counts& counts, Rng& rng);
   void kernels(OpenState& open, Counts& counts, Rng& rng);
