@@ -42,13 +42,6 @@ glm_prior <- function(prior, family, mould) {
       i = "Its kernels have their own scales, and its responses no noise."
     ), c("not_defined", "argument"), argument = "prior")
   }
-  if (length(mould$mixed$groups) > 0) {
-    kb_abort(c(
-      "Groups are not defined for {.code family = \"{family}\"}.",
-      i = "Leave out {.code (1 | g)}, or write {.code g} as a linear term
-           beside {.code kernels()}."
-    ), c("not_defined", "argument"), argument = "formula")
-  }
   if (!is.null(mould$weights)) {
     kb_abort(c(
       "{.arg weights} must be NULL for {.code family = \"{family}\"}.",

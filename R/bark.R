@@ -83,8 +83,9 @@
 #' `log(size)` is normal with mean 0 and standard deviation 2. Kernels have their own
 #' scales. The log of an exposure is an offset: `cases ~ age + dose +
 #' offset(log(years))`, or `offset = log(years)` with `x` and `y`.
-#' Linear terms are as above; groups, `weights`, [evidence()][evidence.kb_bark],
-#' [cross_validate()] and temperatures are not defined.
+#' Linear terms and groups are as above, with coefficients that are part of the state;
+#' `weights`, [evidence()][evidence.kb_bark], [cross_validate()] and temperatures are
+#' not defined.
 #'
 #' @section Several classes:
 #' With `family = "multinomial"` each of C classes has a function

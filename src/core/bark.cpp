@@ -10,6 +10,7 @@
 #include "bark/directions.cpp"
 #include "bark/draws.cpp"
 #include "bark/flip.cpp"
+#include "bark/glm_groups.cpp"
 #include "bark/glm_level.cpp"
 #include "bark/glm_likelihood.cpp"
 #include "bark/glm_state.cpp"

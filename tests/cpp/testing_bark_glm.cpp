@@ -40,6 +40,7 @@ const std::map<std::string, std::function<void(GlmState&, Rng&)>> kMoves{
     {"relocate", [](GlmState& s, Rng& r) { bark::relocate_move(s, r); }},
     {"local", [](GlmState& s, Rng& r) { bark::local_move(s, r); }},
     {"coefficients", [](GlmState& s, Rng& r) { s.move_coefficients(r); }},
+    {"groups", [](GlmState& s, Rng& r) { s.move_groups(r); }},
     {"parameters", [](GlmState& s, Rng& r) { s.move_parameters(r); }},
     {"scales", scales},
     {"flips", flips},
@@ -65,11 +66,19 @@ std::vector<double> statistics(const GlmState& state) {
                           scale,
                           included,
                           intercept,
-                          testing_r::squash(state.gamma()[0]),
-                          testing_r::squash(state.gamma().sum()),
+                          testing_r::squash(state.terms().gamma[0]),
+                          testing_r::squash(state.terms().gamma.sum()),
                           testing_r::squash(state.fit()[0]),
                           testing_r::squash(state.fit()[1]),
                           testing_r::squash(state.log_likelihood())};
+  for (const auto& factor : state.terms().factors) {
+    out.push_back(testing_r::squash(factor.b(0, 0)));
+    out.push_back(testing_r::squash(factor.b(0, 1)));
+    out.push_back(testing_r::squash(std::log(factor.sigma(0, 0))));
+    out.push_back(testing_r::squash(factor.sigma(0, factor.sigma.cols() - 1)));
+    out.push_back(testing_r::squash(factor.b.norm()));
+    out.push_back(testing_r::squash(std::log(factor.auxiliary[0])));
+  }
   for (const double v : state.likelihood().parameters()) {
     out.push_back(testing_r::squash(std::log(v)));
   }

@@ -211,10 +211,6 @@ test_that("what counts do not have is refused", {
   )) {
     expect_argument(y ~ a, family = poisson(), prior = prior)
   }
-  data$g <- rep(1:6, 10)
-  expect_error(bark(y ~ kernels(a) + (1 | g), data, family = poisson()),
-    class = "kb_error_not_defined"
-  )
   expect_error(srvm(y ~ a, data, family = poisson()), class = "kb_error_argument")
   # All zero is a response like any other.
   zero <- suppressWarnings(bark(I(0 * y) ~ a, data,

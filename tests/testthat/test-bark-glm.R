@@ -21,10 +21,25 @@ glm_config <- function(family, n = 5) {
   )
 }
 
-glm_scores <- function(family, prior, move, turns = 30, again = FALSE) {
+glm_scores <- function(family, prior, move, turns = 30, again = FALSE,
+                       config = glm_config(family)) {
   paired_scores(bark_glm_pairs_cpp(
-    glm_config(family), prior, five_rows, move, turns, glm_pairs, 5, again
+    config, prior, five_rows, move, turns, glm_pairs, 5, again
   ))
+}
+
+# Two crossed factors, one with slopes. The t priors of their standard deviations
+# have heavy tails: binomial responses only.
+grouped_config <- function() {
+  config <- glm_config("binomial")
+  config$terms$groupings <- list(
+    list(group = c(1, 1, 2, 2, 2), count = 2, z = matrix(1, 5), scale = 0.7),
+    list(
+      group = c(1, 2, 3, 1, 2), count = 3,
+      z = cbind(1, c(0.3, -1, 0.8, 1.2, -0.4)), scale = c(0.5, 1)
+    )
+  )
+  config
 }
 
 test_that("each move leaves the joint law of parameters and data invariant", {
@@ -65,6 +80,17 @@ test_that("whole sweeps leave it invariant, also with heavy tails", {
   }
   cauchy <- bark_setting("select_different", own_scales = TRUE, nu = 3)
   expect_lt(max(abs(glm_scores("binomial", cauchy, "sweep", 5, TRUE))), 6.2)
+})
+
+test_that("groups leave it invariant", {
+  # Null: as above, 3 calls with about 300 scores each.
+  for (move in c("groups", "coefficients", "sweep")) {
+    again <- move == "sweep"
+    z <- glm_scores("binomial", glm_prior(nu = 3), move, if (again) 5 else 30,
+      again, grouped_config()
+    )
+    expect_lt(max(abs(z)), 6.2, label = move)
+  }
 })
 
 test_that("log densities and their derivatives are right", {

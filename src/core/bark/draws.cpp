@@ -106,12 +106,16 @@ Eigen::VectorXd TermDraws::record(const State& state,
   } else {
     values = draw_terms(state, residuals, rng);
   }
+  add(values);
+  return residuals;
+}
+
+void TermDraws::add(const TermValues& values) {
   append(gamma, values.gamma);
   for (const TermValues::Factor& factor : values.factors) {
     append(effects, factor.b.data(), factor.b.size());
     append(covariances, factor.sigma.data(), factor.sigma.size());
   }
-  return residuals;
 }
 
 void TermDraws::transfer(Archive& archive) {

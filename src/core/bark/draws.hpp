@@ -38,6 +38,8 @@ struct TermDraws {
   /// returns sqrt(w) (y - terms - f).
   Eigen::VectorXd record(const State& state, const Eigen::VectorXd& beta,
                          bool prior_only, Rng& rng);
+  /// Adds coefficients and covariances.
+  void add(const TermValues& values);
   void transfer(Archive& archive);
 };
 

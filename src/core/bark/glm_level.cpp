@@ -21,6 +21,7 @@ void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng) {
     scales_of_one(state, counts, rng);
   }
   counts.note(kCoefficientEllipse, state.move_coefficients(rng));
+  state.move_groups(rng);
   state.move_parameters(rng);
 }
 
@@ -50,7 +51,7 @@ void GlmLevel::record(Draws& draws, Rng&) const {
   for (const double v : state_.likelihood().parameters()) {
     draws.parameters.push_back(v);
   }
-  for (const double v : state_.gamma()) draws.terms.gamma.push_back(v);
+  draws.terms.add(state_.terms());
   draws.terms.level.push_back(state_.kernel_mean());
 }
 

@@ -37,8 +37,12 @@ class OfRows : public GlmLikelihood {
     return out;
   }
 
-  std::unique_ptr<GlmLikelihood> clone() const override {
-    return std::make_unique<Family>(family());
+  Eigen::VectorXd each(const Eigen::VectorXd& f) const override {
+    Eigen::VectorXd out(f.size());
+    for (Eigen::Index i = 0; i < f.size(); ++i) {
+      out[i] = family().at(i, f[i]).value;
+    }
+    return out;
   }
 
  private:

@@ -15,12 +15,13 @@ namespace bark {
 /// make_likelihood().
 class GlmLikelihood : public Likelihood {
  public:
-  virtual std::unique_ptr<GlmLikelihood> clone() const = 0;
   virtual std::vector<double> parameters() const { return {}; }
   virtual void set_parameters(const std::vector<double>&) {}
   /// From their prior, or given f.
   virtual void draw_parameters(Rng&) {}
   virtual void move_parameters(const Eigen::VectorXd&, Rng&) {}
+  /// log p(y_i | f_i) of each row, up to constants.
+  virtual Eigen::VectorXd each(const Eigen::VectorXd& f) const = 0;
   /// Responses given f.
   virtual Eigen::VectorXd simulate(const Eigen::VectorXd& f,
                                    Rng& rng) const = 0;

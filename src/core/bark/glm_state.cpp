@@ -29,7 +29,10 @@ GlmState::GlmState(const Data& data, const Prior& prior)
       prior_(&prior),
       columns_(data, prior),
       likelihood_(make_likelihood(data)),
-      gamma_(linear_mean()) {
+      terms_(data.terms) {
+  TermValues values = terms_.values();
+  values.gamma = linear_mean();
+  terms_.set(std::move(values));
   compute();
 }
 
@@ -46,8 +49,7 @@ Eigen::VectorXd GlmState::linear_mean() const {
 
 void GlmState::compute() {
   values_.resize(data_->n(), std::max(8, size()));
-  fit_ = offset();
-  if (gamma_.size() > 0) fit_.noalias() += data_->terms.linear * gamma_;
+  fit_ = offset() + terms_.fit(terms_.values());
   for (int j = 0; j < size(); ++j) {
     values_.col(j) = make_column(place(j));
     fit_ += beta_[j] * column(j);
@@ -169,7 +171,8 @@ double GlmState::draw_varphi(double beta, Rng& rng) const {
 // mode, (B97).
 bool GlmState::move_coefficients(Rng& rng) {
   constexpr int kTimes = 2;
-  const int m = size(), q = static_cast<int>(gamma_.size());
+  TermValues values = terms_.values();
+  const int m = size(), q = static_cast<int>(values.gamma.size());
   Eigen::VectorXd sd(m + q);
   Eigen::MatrixXd a(data_->n(), m + q);
   for (int j = 0; j < m; ++j) {
@@ -179,12 +182,15 @@ bool GlmState::move_coefficients(Rng& rng) {
   sd.tail(q) = data_->terms.linear_sd;
   a.rightCols(q) = data_->terms.linear * sd.tail(q).asDiagonal();
   const Eigen::VectorXd mean = linear_mean();
-  const Eigen::VectorXd base = offset() + data_->terms.linear * mean;
+  Eigen::VectorXd base = offset() + data_->terms.linear * mean;
+  for (std::size_t k = 0; k < values.factors.size(); ++k) {
+    base += terms_.weighted(values, static_cast<int>(k));
+  }
   const Mode mode = find_mode(*likelihood_, a, base);
   const Eigen::Map<const Eigen::VectorXd> beta(beta_.data(), m);
   Standardised state{Eigen::VectorXd(m + q), fit_, at_.log_likelihood};
   state.w << beta.cwiseQuotient(sd.head(m)),
-      (gamma_ - mean).cwiseQuotient(sd.tail(q));
+      (values.gamma - mean).cwiseQuotient(sd.tail(q));
   bool moved = false;
   for (int i = 0; i < kTimes && m + q > 0; ++i) {
     moved |= ellipse_move(*likelihood_, mode, a, base, state, rng);
@@ -193,7 +199,8 @@ bool GlmState::move_coefficients(Rng& rng) {
     beta_[j] = sd[j] * state.w[j];
     slots_[j].varphi = {draw_varphi(beta_[j], rng)};
   }
-  gamma_ = mean + sd.tail(q).cwiseProduct(state.w.tail(q));
+  values.gamma = mean + sd.tail(q).cwiseProduct(state.w.tail(q));
+  terms_.set(std::move(values));
   at_ = likelihood_->derivatives(state.fit);
   fit_ = std::move(state.fit);
   return moved;
@@ -214,10 +221,9 @@ void GlmState::draw_prior(Rng& rng) {
     slots_.push_back({place.location, 1, {varphi}, place.shape});
     beta_.push_back(rng.normal() / std::sqrt(varphi));
   }
-  gamma_ = linear_mean();
-  for (Eigen::Index l = 0; l < gamma_.size(); ++l) {
-    gamma_[l] += data_->terms.linear_sd[l] * rng.normal();
-  }
+  TermValues values = terms_.draw_prior(rng);
+  values.gamma += linear_mean();
+  terms_.set(std::move(values));
   likelihood_->draw_parameters(rng);
   compute();
 }
@@ -233,7 +239,7 @@ void GlmState::set_response(Data& data, Eigen::VectorXd y) {
 void GlmState::transfer(Archive& archive) {
   transfer_slots(archive, slots_, *data_, *prior_);
   archive("beta", beta_, Want::of(size()));
-  archive("gamma", gamma_, Want::of(data_->terms.linear.cols()));
+  archive.within("terms", [this](Archive& list) { terms_.transfer(list); });
   std::vector<double> parameters = likelihood_->parameters();
   archive("parameters", parameters, Want::positive(parameters.size()));
   if (!archive.reading()) return;

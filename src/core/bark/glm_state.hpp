@@ -8,7 +8,7 @@
 namespace kernelbayes {
 namespace bark {
 
-/// A sum of kernels with their own scales and an X gamma beside it, all
+/// A sum of kernels with their own scales and terms beside it, all
 /// coefficients in the state, for the likelihood of any family. A move of one
 /// kernel draws its coefficient from nearly its conditional distribution, that
 /// of the normal likelihood with the derivatives at f, and is accepted or
@@ -26,7 +26,7 @@ class GlmState {
   const Slot& slot(int j) const { return slots_[j]; }
   Place place(int j) const { return {slots_[j].location, slots_[j].shape}; }
   double beta(int j) const { return beta_[j]; }
-  const Eigen::VectorXd& gamma() const { return gamma_; }
+  const TermValues& terms() const { return terms_.values(); }
   /// Of all rows, offset and linear terms included.
   const Eigen::VectorXd& fit() const { return fit_; }
   const GlmLikelihood& likelihood() const { return *likelihood_; }
@@ -48,8 +48,10 @@ class GlmState {
   bool remove(int j, double log_ratio, Rng& rng);
   bool replace(int j, const Place& place, double log_ratio, Rng& rng);
 
-  /// All coefficients given every varphi, then every varphi.
+  /// Those of kernels and linear terms given every varphi, then every varphi.
   bool move_coefficients(Rng& rng);
+  /// The coefficients of groups, factor by factor, and their covariances.
+  void move_groups(Rng& rng);
   /// The parameters of the family given f.
   void move_parameters(Rng& rng);
 
@@ -71,6 +73,8 @@ class GlmState {
   void take(Eigen::VectorXd fit, Derivatives at);
   Eigen::VectorXd offset() const;
   Eigen::VectorXd linear_mean() const;
+  void move_groups(int factor, TermValues& values, Rng& rng);
+  void scale_groups(int factor, int coefficient, TermValues& values, Rng& rng);
   /// Columns of kernels, f and the derivatives, from the rest.
   void compute();
   double draw_varphi(double beta, Rng& rng) const;
@@ -82,7 +86,7 @@ class GlmState {
   std::unique_ptr<GlmLikelihood> likelihood_;
   std::vector<Slot> slots_;
   std::vector<double> beta_;
-  Eigen::VectorXd gamma_;
+  Terms terms_;
   Eigen::MatrixXd values_;  // all columns in memory
   Eigen::VectorXd fit_;
   Derivatives at_;  // of the likelihood, at fit_
