@@ -155,6 +155,9 @@ as.data.frame.kb_varcorr <- function(x, row.names = NULL, # nolint
     )
   }, unclass(x), names(x))
   out <- do.call(rbind, unname(each))
+  if (is.na(attr(x, "sc"))) {
+    return(out)
+  }
   rbind(out, data.frame(
     grp = "Residual", var1 = NA_character_, var2 = NA_character_,
     sdcor = attr(x, "sc")

@@ -2,7 +2,7 @@
 
 predictors_part <- function(fit) {
   recipe <- fit$mould$mixed
-  if (is.null(recipe)) {
+  if (!has_terms_beside(fit)) {
     return(counted(ncol(fit$data$x), "predictor"))
   }
   sizes <- vapply(recipe$groups, function(group) {

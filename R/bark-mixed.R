@@ -3,6 +3,9 @@
 
 has_mixed <- function(fit) !is.null(fit$settings$mixed)
 
+# Beside the intercept that fits of counts always have
+has_terms_beside <- function(fit) length(fit$mould$mixed$columns) > 0
+
 has_kernels <- function(fit) fit$settings$prior$nu > 0
 
 refuse_no_kernels <- function(fit, what) {

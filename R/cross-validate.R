@@ -196,6 +196,7 @@ finished_folds <- function(fold, done) {
 
 # The parts of a fit that a refit needs, without draws
 refit_recipe <- function(fit) {
+  if (inherits(fit, "kb_bark")) refuse_glm(fit, "cross_validate")
   refuse_mixed_fit(fit, "cross_validate")
   rows <- training_rows(fit)
   list(

@@ -60,7 +60,7 @@ fit_picture <- function(x, level, n) {
 
 # Is the function one of a single predictor, and of nothing else?
 has_one_input <- function(x) {
-  ncol(x$data$x) == 1 && is.null(x$data$mixed)
+  ncol(x$data$x) == 1 && !has_terms_beside(x)
 }
 
 curve_picture <- function(x, level, n) {
@@ -71,7 +71,9 @@ curve_picture <- function(x, level, n) {
   new_picture(panel(
     colnames(x$data$x), x$mould$outcome_name,
     band_layer(grid, new, alpha = 0.25, label = percent_label(level, "y")),
-    band_layer(grid, f, alpha = 0.6, label = percent_label(level, "f")),
+    band_layer(grid, f,
+      alpha = 0.6, label = percent_label(level, if (has_noise(x)) "f" else "expected")
+    ),
     points_layer(at, training_response(x), colour = "grey", alpha = 0.8),
     lines_layer(grid, f[, "fit"], lwd = 2, label = "mean"),
     centre_ticks(x)

@@ -173,6 +173,7 @@ test_that("all methods know counts", {
       expect_no_error(plot(fit, type = type))
     })
     expect_error(evidence(fit), class = "kb_error_not_defined")
+    expect_error(cross_validate(fit, 3), class = "kb_error_not_defined")
   }
   expect_output(print(count_fits()$poisson), "kernels, Poisson")
   expect_output(print(count_fits()$negbinomial), "size: ")

@@ -1,0 +1,173 @@
+# Counts: bark() beside mgcv::gam, both Poisson and negative binomial, and a
+# linear model, MASS::glm.nb.
+#
+#   Rscript tools/bench/counts.R           20 splits of each data set
+#   --data=bikes,doctor,quine,friedman,product
+#   --methods=bark_pois,bark_nb,gam_pois,gam_nb,glm_nb
+#   --repeats=20
+#   --results=counts    folder for finished fits, so that a stopped run can
+#                       continue. Delete the files of a method when its code
+#                       changes
+#
+# Data: 1000 rows of ISLR2::Bikeshare and of AER::DoctorVisits, all of
+# MASS::quine; "friedman" and "product", 600 simulated rows each, for choices.
+# A fifth of the rows is held out. Prints markdown: mean log score of these rows,
+# of bark_nb minus that of the method, and seconds of the processor; standard errors
+# over splits in parentheses. gam has a smooth term for each number with more than
+# ten values.
+
+library(kernelbayes)
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+tools <- dirname(dirname(script))
+source(file.path(tools, "arguments.R"))
+source(file.path(tools, "bench", "report.R"))
+source(file.path(tools, "reproduce", "cells.R"))
+
+refuse_unknown(character(), c("data", "methods", "repeats", "results"))
+
+# ---- data -------------------------------------------------------------------
+
+sets <- list(
+  bikes = function() {
+    data <- ISLR2::Bikeshare
+    data$hr <- as.numeric(as.character(data$hr))
+    data$mnth <- as.integer(data$mnth)
+    data$y <- data$bikers
+    data[sample(nrow(data), 1000), c(
+      "y", "mnth", "hr", "holiday", "workingday", "weathersit", "temp", "hum",
+      "windspeed"
+    )]
+  },
+  doctor = function() {
+    here <- new.env()
+    utils::data("DoctorVisits", package = "AER", envir = here)
+    data <- here$DoctorVisits
+    names(data)[names(data) == "visits"] <- "y"
+    data[sample(nrow(data), 1000), ]
+  },
+  quine = function() {
+    data <- MASS::quine
+    names(data)[names(data) == "Days"] <- "y"
+    data
+  },
+  friedman = function() {
+    x <- matrix(runif(4800), 600)
+    f <- sin(pi * x[, 1] * x[, 2]) + 2 * (x[, 3] - 0.5)^2 + x[, 4] + x[, 5] / 2
+    data.frame(y = rnbinom(600, mu = exp(f), size = 4), x)
+  },
+  product = function() {
+    x <- matrix(runif(2400), 600)
+    f <- 1 + 2 * sin(6 * x[, 1]) * (x[, 2] - 0.5)
+    data.frame(y = rnbinom(600, mu = exp(f), size = 4), x)
+  }
+)
+
+split_of <- function(name, repeat_number) {
+  set.seed(1000 + repeat_number)
+  data <- droplevels(sets[[name]]())
+  rownames(data) <- NULL
+  test <- sample(nrow(data), nrow(data) %/% 5)
+  list(train = data[-test, ], test = data[test, ])
+}
+
+# ---- methods ----------------------------------------------------------------
+
+# Each returns log scores of the rows held out.
+bark_scores <- function(family) {
+  function(split, seed) {
+    fit <- bark(y ~ ., split$train, family = family, seed = seed)
+    predict(fit, split$test, type = "log_score")
+  }
+}
+
+gam_formula <- function(data) {
+  terms <- vapply(setdiff(names(data), "y"), function(name) {
+    v <- data[[name]]
+    values <- length(unique(v))
+    if (is.numeric(v) && values > 10) sprintf("s(%s)", name) else name
+  }, "")
+  as.formula(paste("y ~", paste(terms, collapse = " + ")))
+}
+
+nb_scores <- function(y, mean, size) {
+  stats::dnbinom(y, size = size, mu = mean, log = TRUE)
+}
+
+methods <- list(
+  bark_pois = bark_scores("poisson"), bark_nb = bark_scores("negbinomial"),
+  gam_pois = function(split, seed) {
+    fit <- mgcv::gam(gam_formula(split$train),
+      data = split$train, family = poisson(), method = "REML"
+    )
+    stats::dpois(split$test$y, predict(fit, split$test, type = "response"),
+      log = TRUE
+    )
+  },
+  gam_nb = function(split, seed) {
+    fit <- mgcv::gam(gam_formula(split$train),
+      data = split$train, family = mgcv::nb(), method = "REML"
+    )
+    nb_scores(split$test$y, predict(fit, split$test, type = "response"),
+      fit$family$getTheta(TRUE)
+    )
+  },
+  glm_nb = function(split, seed) {
+    fit <- MASS::glm.nb(y ~ ., split$train)
+    nb_scores(split$test$y, predict(fit, split$test, type = "response"),
+      fit$theta
+    )
+  }
+)
+
+# ---- one fit ----------------------------------------------------------------
+
+cell_settings <- function(cell, control) control
+
+fit_cell <- function(cell, control) {
+  split <- split_of(cell$data, cell$set)
+  started <- cpu_seconds()
+  scores <- suppressWarnings(suppressMessages(
+    methods[[cell$method]](split, cell$set)
+  ))
+  data.frame(score = mean(scores), cpu = cpu_seconds() - started)
+}
+
+# ---- all of them ------------------------------------------------------------
+
+table_of <- function(rows) {
+  kinds <- unique(rows[c("data", "method")])
+  lines <- lapply(seq_len(nrow(kinds)), function(i) {
+    here <- merge(rows, kinds[i, ])
+    ours <- rows[rows$data == kinds$data[[i]] & rows$method == "bark_nb", ]
+    both <- merge(here, ours, by = "set")
+    data.frame(
+      data = kinds$data[[i]], method = kinds$method[[i]],
+      score = with_error(here$score, 3),
+      "bark_nb minus it" = if (nrow(both) > 0) {
+        with_error(both$score.y - both$score.x, 3)
+      } else {
+        ""
+      }, CPU = mean(here$cpu), splits = nrow(here), check.names = FALSE
+    )
+  })
+  do.call(rbind, lines)
+}
+
+repeats <- as.integer(option("repeats", 20))
+results <- option("results", "counts")
+dir.create(results, showWarnings = FALSE, recursive = TRUE)
+cells <- expand.grid(
+  method = several("methods", names(methods)), set = seq_len(repeats), fold = 1,
+  data = several("data", names(sets)), stringsAsFactors = FALSE
+)
+rows <- lapply(split(cells, seq_len(nrow(cells))), function(cell) {
+  row <- run_cell(cell, list(), results)
+  if (is.character(row)) {
+    message(row)
+    return(NULL)
+  }
+  row
+})
+markdown(table_of(do.call(rbind, rows)))
