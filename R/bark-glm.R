@@ -39,17 +39,22 @@ glm_prior <- function(prior, family, mould) {
     kb_abort(c(
       "{.code {odd[[1]]}} of {.fn bark_prior} is not defined for
        {.code family = \"{family}\"}.",
-      i = "Its kernels have their own scales, and its responses no noise."
+      i = "Its kernels have their own scales, and its responses no noise. Use
+           {.fn bark_prior}, not {.fn bark_prior_paper}."
     ), c("not_defined", "argument"), argument = "prior")
   }
   if (!is.null(mould$weights)) {
-    kb_abort(c(
-      "{.arg weights} must be NULL for {.code family = \"{family}\"}.",
-      i = "Weights divide the variance of the noise. An exposure is
-           {.code offset(log(exposure))}."
-    ), "argument", argument = "weights")
+    refuse_count_weights(family)
   }
   prior
+}
+
+refuse_count_weights <- function(family) {
+  kb_abort(c(
+    "{.arg weights} must be NULL for {.code family = \"{family}\"}.",
+    i = "Weights divide the variance of the noise. An exposure is
+         {.code offset(log(exposure))}."
+  ), "argument", argument = "weights")
 }
 
 # The prior means of linear coefficients
@@ -57,8 +62,20 @@ linear_mean <- function(fit) {
   if (!is_glm(fit)) {
     return(NULL)
   }
-  level <- family_of(fit)$intercept(fit$data$y, mixed_offset(fit) + 0 * fit$data$y)
+  y <- fit$data$y
+  level <- family_of(fit)$intercept(y, mixed_offset(fit) + 0 * y)
   c(level, numeric(length(fit$settings$mixed$sd) - 1))
+}
+
+# Temperatures need a likelihood with the coefficients integrated out
+refuse_glm_temperatures <- function(family, control) {
+  if (is_glm_family(family) && control$n_temps > 1) {
+    kb_abort(c(
+      "{.code mcmc_control(n_temps = )} is not defined for
+       {.code family = \"{family}\"}.",
+      i = "Leave it out."
+    ), c("not_defined", "argument"), argument = "n_temps")
+  }
 }
 
 refuse_glm <- function(fit, what) {
@@ -87,6 +104,10 @@ predict_glm <- function(fit, rows, type, interval, level, probs, ndraws) {
     probs <- check_probs(probs)
     if (interval == "none") interval <- "prediction"
   }
+  if (nrow(x) == 0) {
+    return(no_predictions(length(rows$complete), type, interval, probs))
+  }
+  if (type == "log_score") check_counts(rows$y[rows$complete], "newy")
   blocks <- lapply(row_blocks(x, length(pool$m)), function(at) {
     f <- posterior_draws(fit, x[at, , drop = FALSE], pool, seq_along(pool$m))
     y <- rows$y[rows$complete][at]
@@ -95,6 +116,19 @@ predict_glm <- function(fit, rows, type, interval, level, probs, ndraws) {
   out <- do.call(if (is.matrix(blocks[[1]])) rbind else c, blocks)
   if (type == "quantile") colnames(out) <- paste0(100 * probs, "%")
   spread_rows(out, rows$complete)
+}
+
+# Of n rows none of which is complete
+no_predictions <- function(n, type, interval, probs) {
+  columns <- if (type == "quantile") {
+    paste0(100 * probs, "%")
+  } else if (interval != "none") {
+    c("fit", "lwr", "upr")
+  }
+  if (is.null(columns)) {
+    return(rep(NA_real_, n))
+  }
+  matrix(NA_real_, n, length(columns), dimnames = list(NULL, columns))
 }
 
 # Of some rows, given all draws f, S x n
@@ -127,26 +161,32 @@ glm_block <- function(fit, f, pool, y, type, interval, level, probs) {
 
 #' Quantiles of new counts: the least whose posterior predictive distribution
 #' function reaches p
+#'
+#' Between the least and the largest quantile given one draw; by halving, as far
+#' as numbers of this size tell neighbours apart.
 #' @return Rows x probs.
 #' @noRd
 count_quantiles <- function(fit, f, pool, probs) {
+  family <- family_of(fit)
   every <- seq_len(nrow(f))
-  below <- function(y) {
-    colMeans(family_of(fit)$cdf(fit, f, pool, every, y))
-  }
-  vapply(probs, function(p) {
-    # Doubled until high enough, then halved.
-    low <- rep(-1, ncol(f))
-    high <- ceiling(colMeans(exp(f)))
-    while (any(short <- below(high) < p)) high[short] <- 2 * high[short] + 1
-    while (any(high - low > 1)) {
+  below <- function(y) colMeans(family$cdf(fit, f, pool, every, y))
+  out <- vapply(probs, function(p) {
+    each <- family$quantile(fit, f, pool, every, p)
+    low <- apply(each, 2, min) - 1
+    high <- apply(each, 2, max)
+    repeat {
       middle <- floor((low + high) / 2)
+      apart <- is.finite(middle) & middle > low & middle < high
+      if (!any(apart)) break
       enough <- below(middle) >= p
-      high[enough] <- middle[enough]
-      low[!enough] <- middle[!enough]
+      up <- apart & !enough
+      down <- apart & enough
+      low[up] <- middle[up]
+      high[down] <- middle[down]
     }
     high
   }, numeric(ncol(f)))
+  matrix(out, ncol(f))
 }
 
 # Draws of the family's parameters -----------------------------------------------

@@ -421,6 +421,7 @@ bark_fit <- function(mould, given, called, started) {
     given$control$sweep == "full" && moves_alone(settings, nrow(mould$x))
   ))
   refuse_truncated(given$prior, control)
+  refuse_glm_temperatures(family, control)
   refuse_mixed_terms(mould, given$prior, control)
   progress <- check_progress(given$progress)
   if (progress) announce_budget(control)

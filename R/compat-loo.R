@@ -82,7 +82,7 @@ check_loo <- function(x, what) {
 is_conjugate <- function(fit) {
   inherits(fit, c("kb_srvm", "kb_bark")) &&
     !has_student_noise(noise_df(fit, posterior_pool(fit))) &&
-    is.numeric(training_response(fit))
+    identical(fit$settings$family, "gaussian")
 }
 
 # Log density of each response given the others and each draw of the

@@ -136,7 +136,7 @@ as_draws.kb_bark <- function(x, ...) {
   sigma <- if (has_noise(x)) chains$sigma else 1 + 0 * chains$J
   parameters <- family_of(x)$parameters
   if (length(parameters) > 0) {
-    scales <- cbind(sapply(chains[parameters], as.vector), scales)
+    scales <- cbind(do.call(cbind, lapply(chains[parameters], as.vector)), scales)
   }
   if (learns_df(x)) scales <- cbind(df = pool$df, scales)
   if (has_mixed(x)) scales <- cbind(mixed_columns(chains), scales)

@@ -210,7 +210,10 @@ log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
 }
 
 refuse_probit_weights <- function(object, weights) {
-  if (!has_noise(object)) refuse_class_weights(weights)
+  if (!is.null(weights) && inherits(object, "kb_bark") && is_glm(object)) {
+    refuse_count_weights(object$settings$family)
+  }
+  if (has_classes(object)) refuse_class_weights(weights)
 }
 
 # kgs --------------------------------------------------------------------------

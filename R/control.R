@@ -304,7 +304,7 @@ format_run <- function(x) {
 #'   process, at least 1; the draws do not depend on it. `NULL`: two, or
 #'   `getOption("mc.cores")` if it is set; one on a worker (see
 #'   [kb_workers]). Threads beyond one per chain speed up each chain of [srvm()]
-#'   and, from about 16000 rows on, of [bark()].
+#'   and, from about 16000 rows on, of [bark()] with a numeric response.
 #' @template args-run
 #'
 #' @return A list of class `kb_mcmc_control`.

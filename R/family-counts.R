@@ -4,11 +4,11 @@
 #' A family of counts
 #' @param title What `print()` adds; `parameters`: names of its parameters.
 #' @param object The family object that stands for it, or NULL.
-#' @param draw,density,cdf,variance Functions of counts (or their number), means,
-#'   and the size of each.
+#' @param draw,density,cdf,quantile,variance Functions of counts (their number, or
+#'   a probability), means, and the size of each.
 #' @noRd
 family_of_counts <- function(title, object, parameters, draw, density, cdf,
-                             variance) {
+                             quantile, variance) {
   # Means and sizes, element by element of f
   with_size <- function(g) {
     function(fit, f, pool, chosen, y) {
@@ -23,8 +23,11 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
     types = c("response", "link", "quantile", "draws", "log_score"),
     effects = c("response", "link"),
     expected = function(fit, f, pool, chosen) exp(f),
+    # NA where f is, or where its mean is not a number
     respond = function(fit, f, rows, pool, chosen) {
-      with_size(draw)(fit, f, pool, chosen, length(f))
+      none <- !is.finite(exp(f))
+      out <- with_size(draw)(fit, replace(f, none, 0), pool, chosen, length(f))
+      replace(out, none, NA)
     },
     log_lik = function(fit, f, rows, pool, chosen) {
       with_size(density)(fit, f, pool, chosen, rep(rows$y, each = nrow(f)))
@@ -32,10 +35,16 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
     cdf = function(fit, f, pool, chosen, y) {
       with_size(cdf)(fit, f, pool, chosen, rep(y, each = nrow(f)))
     },
+    quantile = function(fit, f, pool, chosen, p) {
+      with_size(quantile)(fit, f, pool, chosen, p)
+    },
     variance = function(fit, f, pool, chosen) {
       with_size(variance)(fit, f, pool, chosen, NULL)
     },
-    intercept = function(y, offset) log(max(sum(y), 0.5) / sum(exp(offset))),
+    intercept = function(y, offset) {
+      most <- max(offset)
+      log(max(sum(y), 0.5)) - most - log(sum(exp(offset - most)))
+    },
     truncation = FALSE,
     check = function(mould, prior) check_counts(mould$y, mould$outcome_name)
   )
@@ -45,6 +54,7 @@ family_poisson <- family_of_counts(", Poisson", c(poisson = "log"), character(),
   draw = function(n, mean, size) stats::rpois(n, mean),
   density = function(y, mean, size) stats::dpois(y, mean, log = TRUE),
   cdf = function(y, mean, size) stats::ppois(y, mean),
+  quantile = function(p, mean, size) stats::qpois(p, mean),
   variance = function(y, mean, size) mean
 )
 
@@ -54,6 +64,7 @@ family_negbinomial <- family_of_counts(", negative binomial", NULL, "size",
     stats::dnbinom(y, size = size, mu = mean, log = TRUE)
   },
   cdf = function(y, mean, size) stats::pnbinom(y, size = size, mu = mean),
+  quantile = function(p, mean, size) stats::qnbinom(p, size = size, mu = mean),
   variance = function(y, mean, size) mean + mean^2 / size
 )
 

@@ -18,7 +18,8 @@
 #   data, so the rungs must be closer to 0.
 # * `check`: in bark(), a check of the response and the prior.
 # * Of families without a latent normal form also `parameters`: the names of
-#   those beside f; `cdf` at counts and `variance`, S x n; and
+#   those beside f; `cdf` at counts, `quantile` at a probability
+#   and `variance`, S x n; and
 #   `intercept`: its prior mean, from the responses and their offsets.
 response_families <- list(
   gaussian = family_gaussian, student = family_student, probit = family_probit,

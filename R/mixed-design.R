@@ -260,7 +260,8 @@ check_groups <- function(levels, key, label) {
   if (length(levels) == length(key)) {
     refuse("formula", "groups", "must have groups with more than one row.",
       "{.code {label}} is different in each of the {length(key)} rows.",
-      "Leave it out: the noise does the same."
+      "Leave it out: the noise does the same, of counts that of
+       {.code family = \"negbinomial\"}."
     )
   }
 }

@@ -34,7 +34,7 @@ noise_df.default <- function(fit, pool) Inf
 
 check_prediction_type <- function(fit, type) {
   types <- family_of(fit)$types
-  if (has_terms_beside(fit)) types <- c(types, "terms")
+  if (has_mixed(fit)) types <- c(types, "terms")
   if (is.null(type)) types[[1]] else check_choice(type, types)
 }
 

@@ -28,14 +28,13 @@ MatrixXd PositiveSolver::solve(const MatrixXd& right) const {
   return llt_.solve(right);
 }
 
-bool factorise(MatrixXd& matrix) {
-  constexpr double kSmallestPivot = 1e-9;
+bool factorise(MatrixXd& matrix, double smallest_pivot) {
   const VectorXd diagonal = matrix.diagonal();
   const Eigen::LLT<Eigen::Ref<MatrixXd>> llt(matrix);
   const auto pivots = matrix.diagonal().array().square();
   // Written so that NaN fails.
   return llt.info() == Eigen::Success && diagonal.allFinite() &&
-         (pivots / diagonal.array()).minCoeff() >= kSmallestPivot;
+         (pivots / diagonal.array()).minCoeff() >= smallest_pivot;
 }
 
 Orthogonal orthogonalise(const MatrixXd& a, const VectorXd& b) {

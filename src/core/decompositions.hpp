@@ -35,9 +35,9 @@ class PositiveSolver {
 };
 
 /// Replaces the lower triangle by the Cholesky factor; false if the matrix is
-/// not positive definite, or so nearly singular that the factor has lost nine
-/// digits.
-bool factorise(Eigen::MatrixXd& matrix);
+/// not positive definite, or so nearly singular that the square of a pivot is
+/// below this share of the diagonal: the factor has then lost as many digits.
+bool factorise(Eigen::MatrixXd& matrix, double smallest_pivot = 1e-9);
 
 /// The triangular factor R, its diagonal positive, and R'^-1 A'b.
 struct Orthogonal {

@@ -187,7 +187,48 @@ test_that("a fit goes on as if it had never been stopped", {
     ))
   }
   longer <- suppressWarnings(update(quick(30), n_iter = 20))
-  expect_equal(longer$runs[[1]]$draws, quick(50)$runs[[1]]$draws)
+  expect_identical(longer$runs[[1]]$draws, quick(50)$runs[[1]]$draws)
+})
+
+test_that("large counts do not stop the linear coefficients", {
+  data <- withr::with_seed(1, data.frame(a = stats::runif(200)))
+  data$y <- withr::with_seed(2, stats::rpois(200, 1e6 * exp(sin(6 * data$a))))
+  fit <- suppressWarnings(bark(y ~ a, data,
+    family = poisson(), seed = 1, control = mcmc_control(1, 100, 100)
+  ))
+  expect_gt(length(unique(bark_pool(fit)$gamma)), 95)
+  expect_lt(max(abs(log(fitted(fit)) - log(1e6) - sin(6 * data$a))), 0.05)
+})
+
+test_that("predictions far out end, and are NA where rows are not complete", {
+  fit <- count_fits()$poisson
+  new <- count_fits()$data[1:3, ]
+  far <- transform(new, e = exp(c(30, 60, 700)))
+  bands <- predict(fit, far, interval = "prediction")
+  expect_true(all(bands[1:2, "lwr"] < bands[1:2, "fit"]))
+  empty <- transform(new, a = NA_real_)
+  expect_identical(predict(fit, empty), rep(NA_real_, 3))
+  expect_equal(dim(predict(fit, empty, type = "quantile")), c(3, 3))
+  half <- transform(new, a = c(NA, 0.5, 0.5))
+  y <- expect_silent(rstantools::posterior_predict(fit, half, seed = 1))
+  expect_identical(colSums(is.na(y)), c(nrow(y), 0, 0), ignore_attr = TRUE)
+  prior <- suppressWarnings(bark(y ~ a, count_data(),
+    family = "negbinomial", prior_only = TRUE, seed = 1,
+    control = mcmc_control(1, 5, 50)
+  ))
+  expect_equal(dim(predict(prior, new, interval = "prediction")), c(3, 3))
+  expect_error(
+    predict(fit, transform(new, y = -1), type = "log_score"),
+    class = "kb_error_argument"
+  )
+})
+
+test_that("loo() is that of the log likelihood", {
+  skip_if_not_installed("loo")
+  fit <- count_fits()$negbinomial
+  own <- suppressWarnings(loo::loo(fit))
+  given <- suppressWarnings(loo::loo(rstantools::log_lik(fit)))
+  expect_equal(own$estimates[1, 1], given$estimates[1, 1], tolerance = 1e-3)
 })
 
 test_that("what counts do not have is refused", {

@@ -13,6 +13,8 @@ int glm_rounds(const Prior& prior) {
 }
 
 void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng) {
+  // The sweep is then a function of what is stored.
+  state.compute();
   if (state.prior().nu == 0) rounds = 0;
   for (int i = 0; i < rounds; ++i) {
     counts.note(kBirthDeath, birth_death_move(state, rng));

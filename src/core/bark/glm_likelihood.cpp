@@ -6,59 +6,44 @@
 namespace kernelbayes {
 namespace bark {
 
+GlmLikelihood::Derivatives GlmLikelihood::derivatives(
+    const Eigen::VectorXd& f) const {
+  Rows at = rows(f);
+  return {constant_ + at.value.sum(), std::move(at.first),
+          std::move(at.minus_second)};
+}
+
 namespace {
 
-/// log p(y_i | f) and its derivatives.
-struct AtRow {
-  double value, first, minus_second;
-};
+using Array = Eigen::ArrayXd;
 
-/// Family has at(i, f), an AtRow, and constant(), what log p(y | f) has beside
-/// the sum of values.
-template <class Family>
-class OfRows : public GlmLikelihood {
- public:
-  double log_likelihood(const Eigen::VectorXd& f) const override {
-    double sum = family().constant();
-    for (Eigen::Index i = 0; i < f.size(); ++i)
-      sum += family().at(i, f[i]).value;
-    return sum;
+// exp(-|t|), which cannot overflow.
+Array exp_minus_size(const Arithmetic& arithmetic, const Array& t) {
+  const Eigen::VectorXd size = t.abs();
+  Eigen::MatrixXd out(size.size(), 1);
+  arithmetic.exp_minus(size, out);
+  return out.col(0);
+}
+
+/// p = 1 / (1 + exp(-t)), p (1 - p) and log(1 + exp(t)).
+struct Logistic {
+  Array p, variance, log_sum;
+
+  Logistic(const Arithmetic& arithmetic, const Array& t) {
+    const Array small = exp_minus_size(arithmetic, t);
+    const Array sum = 1 + small;
+    p = (t > 0).select(1 / sum, small / sum);
+    variance = small / sum.square();
+    log_sum = t.max(0) + sum.log();
   }
-
-  Derivatives derivatives(const Eigen::VectorXd& f) const override {
-    Derivatives out{family().constant(), Eigen::VectorXd(f.size()),
-                    Eigen::VectorXd(f.size())};
-    for (Eigen::Index i = 0; i < f.size(); ++i) {
-      const AtRow row = family().at(i, f[i]);
-      out.log_likelihood += row.value;
-      out.first[i] = row.first;
-      out.minus_second[i] = row.minus_second;
-    }
-    return out;
-  }
-
-  Eigen::VectorXd each(const Eigen::VectorXd& f) const override {
-    Eigen::VectorXd out(f.size());
-    for (Eigen::Index i = 0; i < f.size(); ++i) {
-      out[i] = family().at(i, f[i]).value;
-    }
-    return out;
-  }
-
- private:
-  const Family& family() const { return static_cast<const Family&>(*this); }
 };
 
 /// y ~ Poisson(exp f).
-class Poisson : public OfRows<Poisson> {
+class Poisson : public GlmLikelihood {
  public:
-  explicit Poisson(const Data& data) : y_(data.y) {
+  explicit Poisson(const Data& data)
+      : arithmetic_(*data.arithmetic), y_(data.y) {
     for (const double y : y_) constant_ -= std::lgamma(y + 1);
-  }
-  double constant() const { return constant_; }
-  AtRow at(Eigen::Index i, double f) const {
-    const double mean = std::exp(f);
-    return {y_[i] * f - mean, y_[i] - mean, mean};
   }
   Eigen::VectorXd simulate(const Eigen::VectorXd& f, Rng& rng) const override {
     Eigen::VectorXd out(f.size());
@@ -68,27 +53,27 @@ class Poisson : public OfRows<Poisson> {
     return out;
   }
 
+ protected:
+  Rows rows(const Eigen::VectorXd& f) const override {
+    const Array small = exp_minus_size(arithmetic_, f);
+    const Array mean = (f.array() > 0).select(1 / small, small);
+    return {y_ * f.array() - mean, y_ - mean, mean};
+  }
+
  private:
-  Eigen::VectorXd y_;
-  double constant_ = 0;
+  const Arithmetic& arithmetic_;
+  Array y_;
 };
 
 /// y of `trials` succeed, each with probability 1 / (1 + exp(-f)).
-class Binomial : public OfRows<Binomial> {
+class Binomial : public GlmLikelihood {
  public:
-  explicit Binomial(const Data& data) : y_(data.y), trials_(data.trials) {
+  explicit Binomial(const Data& data)
+      : arithmetic_(*data.arithmetic), y_(data.y), trials_(data.trials) {
     for (Eigen::Index i = 0; i < y_.size(); ++i) {
       constant_ += std::lgamma(trials_[i] + 1) - std::lgamma(y_[i] + 1) -
                    std::lgamma(trials_[i] - y_[i] + 1);
     }
-  }
-  double constant() const { return constant_; }
-  AtRow at(Eigen::Index i, double f) const {
-    const double small = std::exp(-std::abs(f));  // exp(-|f|) cannot overflow
-    const double p = (f > 0 ? 1 : small) / (1 + small);
-    const double n = trials_[i];
-    return {y_[i] * f - n * (std::max(f, 0.0) + std::log(1 + small)),
-            y_[i] - n * p, n * small / ((1 + small) * (1 + small))};
   }
   Eigen::VectorXd simulate(const Eigen::VectorXd& f, Rng& rng) const override {
     Eigen::VectorXd out(f.size());
@@ -100,26 +85,24 @@ class Binomial : public OfRows<Binomial> {
     return out;
   }
 
+ protected:
+  Rows rows(const Eigen::VectorXd& f) const override {
+    const Logistic at(arithmetic_, f);
+    return {y_ * f.array() - trials_ * at.log_sum, y_ - trials_ * at.p,
+            trials_ * at.variance};
+  }
+
  private:
-  Eigen::VectorXd y_, trials_;
-  double constant_ = 0;
+  const Arithmetic& arithmetic_;
+  Array y_, trials_;
 };
 
 /// Mean exp f, variance mean + mean^2 / size; log size ~ N(0, 2^2), (B118).
-class NegativeBinomial : public OfRows<NegativeBinomial> {
+class NegativeBinomial : public GlmLikelihood {
  public:
-  explicit NegativeBinomial(const Data& data) : y_(data.y) {
+  explicit NegativeBinomial(const Data& data)
+      : arithmetic_(*data.arithmetic), y_(data.y) {
     set_parameters({1});
-  }
-  double constant() const { return constant_; }
-  AtRow at(Eigen::Index i, double f) const {
-    const double y = y_[i], r = size_;
-    // r log(r / (r + mean)) + y log(mean / (r + mean)), with exp(f) / r = e^t.
-    const double t = f - log_size_;
-    const double small = std::exp(-std::abs(t));
-    const double p = (t > 0 ? 1 : small) / (1 + small);
-    return {y * t - (y + r) * (std::max(t, 0.0) + std::log(1 + small)),
-            y - (y + r) * p, (y + r) * small / ((1 + small) * (1 + small))};
   }
   std::vector<double> parameters() const override { return {size_}; }
   void set_parameters(const std::vector<double>& values) override {
@@ -137,14 +120,17 @@ class NegativeBinomial : public OfRows<NegativeBinomial> {
   // Steps of random length in log size.
   void move_parameters(const Eigen::VectorXd& f, Rng& rng) override {
     constexpr int kTimes = 4;
+    double before = log_posterior(f);
     for (int i = 0; i < kTimes; ++i) {
-      const double from = log_size_, before = log_posterior(f);
+      const double from = size_;
       const double length = std::exp2(1 - 4 * rng.uniform());
-      set_parameters({std::exp(from + length * rng.normal())});
-      const double log_ratio = log_posterior(f) - before;
-      const bool accepted =
-          log_ratio >= 0 || rng.uniform() < std::exp(log_ratio);
-      if (!accepted) set_parameters({std::exp(from)});
+      set_parameters({from * std::exp(length * rng.normal())});
+      const double after = log_posterior(f), log_ratio = after - before;
+      if (log_ratio >= 0 || rng.uniform() < std::exp(log_ratio)) {
+        before = after;
+      } else {
+        set_parameters({from});
+      }
     }
   }
   Eigen::VectorXd simulate(const Eigen::VectorXd& f, Rng& rng) const override {
@@ -155,6 +141,16 @@ class NegativeBinomial : public OfRows<NegativeBinomial> {
     return out;
   }
 
+ protected:
+  // size log(size / (size + mean)) + y log(mean / (size + mean)), with mean =
+  // size exp(t).
+  Rows rows(const Eigen::VectorXd& f) const override {
+    const Array t = f.array() - log_size_, total = y_ + size_;
+    const Logistic at(arithmetic_, t);
+    return {y_ * t - total * at.log_sum, y_ - total * at.p,
+            total * at.variance};
+  }
+
  private:
   static constexpr double kSpread = 2;
   double log_posterior(const Eigen::VectorXd& f) const {
@@ -162,8 +158,9 @@ class NegativeBinomial : public OfRows<NegativeBinomial> {
     return log_likelihood(f) - 0.5 * z * z;
   }
 
-  Eigen::VectorXd y_;
-  double size_ = 1, log_size_ = 0, constant_ = 0;
+  const Arithmetic& arithmetic_;
+  Array y_;
+  double size_ = 1, log_size_ = 0;
 };
 
 }  // namespace

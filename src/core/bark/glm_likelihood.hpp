@@ -15,16 +15,31 @@ namespace bark {
 /// make_likelihood().
 class GlmLikelihood : public Likelihood {
  public:
+  double log_likelihood(const Eigen::VectorXd& f) const override {
+    return constant_ + rows(f).value.sum();
+  }
+  Derivatives derivatives(const Eigen::VectorXd& f) const override;
+  /// log p(y_i | f_i) of each row, up to constants.
+  Eigen::VectorXd each(const Eigen::VectorXd& f) const { return rows(f).value; }
+
   virtual std::vector<double> parameters() const { return {}; }
   virtual void set_parameters(const std::vector<double>&) {}
   /// From their prior, or given f.
   virtual void draw_parameters(Rng&) {}
   virtual void move_parameters(const Eigen::VectorXd&, Rng&) {}
-  /// log p(y_i | f_i) of each row, up to constants.
-  virtual Eigen::VectorXd each(const Eigen::VectorXd& f) const = 0;
   /// Responses given f.
   virtual Eigen::VectorXd simulate(const Eigen::VectorXd& f,
                                    Rng& rng) const = 0;
+
+ protected:
+  /// Of each row, log p(y_i | f_i) up to what constant_ has, its derivative,
+  /// and minus the second one.
+  struct Rows {
+    Eigen::ArrayXd value, first, minus_second;
+  };
+  virtual Rows rows(const Eigen::VectorXd& f) const = 0;
+
+  double constant_ = 0;
 };
 
 /// That of the family, the responses and the trials of `data`.

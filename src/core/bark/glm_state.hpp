@@ -41,6 +41,9 @@ class GlmState {
     return columns_.strided_exponents(place, first, stride);
   }
 
+  /// Columns of kernels, f and the derivatives, from the rest.
+  void compute();
+
   // Metropolis-Hastings steps; log_ratio is that of all but the likelihood, the
   // coefficient and varphi. True if the state changed.
   bool add(const Place& place, double log_ratio, Rng& rng);
@@ -75,8 +78,6 @@ class GlmState {
   Eigen::VectorXd linear_mean() const;
   void move_groups(int factor, TermValues& values, Rng& rng);
   void scale_groups(int factor, int coefficient, TermValues& values, Rng& rng);
-  /// Columns of kernels, f and the derivatives, from the rest.
-  void compute();
   double draw_varphi(double beta, Rng& rng) const;
 
   const Data* data_;

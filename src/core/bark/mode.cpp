@@ -23,13 +23,15 @@ Mode find_mode(const Likelihood& rows, const Eigen::MatrixXd& a,
                const Eigen::VectorXd& base) {
   constexpr int kSteps = 50, kHalvings = 20;
   constexpr double kEnough = 0.01;  // squared, in standard deviations
+  constexpr double kSmallestPivot = 1e-15;
   Mode out{Eigen::VectorXd::Zero(a.cols()), {}, 0, true};
   if (a.cols() == 0) return out;
   auto at_mode = rows.derivatives(base);
   double value = at_mode.log_likelihood;
   for (int i = 0; i < kSteps; ++i) {
     out.lower = information(a, at_mode.minus_second);
-    out.ok = linalg::factorise(out.lower);
+    // It need not be accurate, only a function of A and base.
+    out.ok = linalg::factorise(out.lower, kSmallestPivot);
     if (!out.ok) return out;
     const auto lower = out.lower.triangularView<Eigen::Lower>();
     Eigen::VectorXd step = a.transpose() * at_mode.first - out.at;
