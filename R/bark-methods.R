@@ -307,14 +307,14 @@ draw_coefficients <- function(object, pool, draw) {
 #'
 #' The log likelihood of the training responses given the posterior mean of f
 #' and of the noise standard deviation (for Student-t noise its scale); in
-#' classification given the posterior predictive probabilities. The log
+#' classification and for counts given the posterior predictive probabilities. The log
 #' likelihood of each draw is `log_lik` in [as_draws()][as_draws.kb_bark].
 #'
 #' @param object A fit of [bark()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return An object of class `logLik`; `df` is the posterior mean number of
-#'   coefficients and scales, plus one for the noise of a gaussian model, plus
-#'   the number of free cut points.
+#'   coefficients and scales, plus one for the noise of a gaussian model or the
+#'   size of a negative binomial one, plus the number of free cut points.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)

@@ -168,12 +168,13 @@ augment_response <- function(x, new) {
 #'   before scaling).
 #' @param level Probability of the intervals.
 #' @param interval For `augment()`: `"prediction"` (for responses, the default
-#'   of gaussian fits) or `"credible"` (for f or the probability, the only
-#'   choice for probit fits).
+#'   of fits of numbers) or `"credible"` (for f, the expected count or the
+#'   probability, the only choice for probit fits).
 #' @param ... For `augment()`: arguments `linear`, `groups`, `offset` and
 #'   `re_formula` of [predict()][predict.kb_bark]. Unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits; for
-#'   Student-t noise its scale), `J` (number of kernels), for priors that select
+#'   Student-t noise its scale), `J` (number of kernels), for negative binomial
+#'   counts `size`, for priors that select
 #'   `d` (number of predictors in the kernel), for ordered classes the cut
 #'   points `cut[low|high]` between neighbouring levels (the first is 0), and with
 #'   terms beside kernels the linear coefficients `b[term]`, standard deviations
@@ -182,8 +183,8 @@ augment_response <- function(x, new) {
 #'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
 #'   `conf.high`; [importance()] has the predictors. `glance()`: one line with
 #'   `nobs`, `J`, `sigma`, `rhat` (the largest), `ess_bulk` (the smallest),
-#'   `draws`, `seconds`. `augment()`: the data with `.fitted` (mean of f, or
-#'   probability of the second level), `.lower`, `.upper` (rows of `newdata`
+#'   `draws`, `seconds`. `augment()`: the data with `.fitted` (mean of f,
+#'   expected count, or probability of the second level), `.lower`, `.upper` (rows of `newdata`
 #'   have weight 1), in probit fits `.class`, and, where the response is known,
 #'   `.resid` (see [residuals.kb_fit()]). For more than two classes `.class` and
 #'   `.prob_<level>` for each class instead of `.fitted`, `.lower`, `.upper`;
