@@ -6,8 +6,8 @@
 #'
 #' * [srvm()]: sequential Bayesian kernel regression, `vignette("srvm")`;
 #' * [tdsmc()]: its sampler for your own targets and moves, `vignette("tdsmc")`;
-#' * [bark()]: additive kernels with a scale for each predictor, for regression
-#'   and classes, `vignette("bark")` and `vignette("bark-more")`;
+#' * [bark()]: additive kernels with a scale for each predictor, for numbers,
+#'   counts and classes, `vignette("bark")`;
 #' * [kgs()]: classification under label noise, `vignette("kgs")`;
 #' * [kbr()]: posteriors from simulations, without a likelihood,
 #'   `vignette("kbr")`; [kbr_hmm()]: filter, forecasts and smoother,

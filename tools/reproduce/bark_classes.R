@@ -10,7 +10,7 @@
 #   --cached          no new fits: tables of the finished ones
 #   --output=file     instead of vignettes/precomputed/bark_classes.rds
 #
-# Prints the tables and writes the file from which vignettes/bark-more.Rmd is
+# Prints the tables and writes the file from which vignettes/articles/bark-more.Rmd is
 # built. The committed version is from --data=wine,housing,iris: vehicle takes
 # longer than the others together.
 #
