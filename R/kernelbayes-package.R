@@ -5,7 +5,7 @@
 #' `summary`, `plot`, `predict` and `update` methods.
 #'
 #' * [srvm()]: sequential Bayesian kernel regression, `vignette("srvm")`;
-#' * [tdsmc()]: its sampler for your own targets and moves, `vignette("tdsmc")`;
+#' * [tdsmc()]: its sampler for your own targets and moves;
 #' * [bark()]: additive kernels with a scale for each predictor, for numbers,
 #'   counts and classes, `vignette("bark")`;
 #' * [kgs()]: classification under label noise, `vignette("kgs")`;

@@ -70,7 +70,7 @@
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Radial basis function
 #' regression using trans-dimensional sequential Monte Carlo. IEEE Workshop on
 #' Statistical Signal Processing. (The weights printed there are not exact, see
-#' `vignette("tdsmc")`.)
+#' the article on `tdsmc()` of the site.)
 #'
 #' Del Moral, P., Doucet, A. and Jasra, A. (2006). Sequential Monte Carlo
 #' samplers. Journal of the Royal Statistical Society B 68, 411-436.

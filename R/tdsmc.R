@@ -51,7 +51,7 @@
 #' `system.file("include", package = "kernelbayes")`, documents them and has
 #' `tdsmc()`, and `TransdimSampler` for runs that are stopped, continued or
 #' divided among threads; `kernelbayes/transdim_check.hpp` has `check_moves()`.
-#' The change-point example of `vignette("tdsmc")` is written in C++ in
+#' The change-point example of the site's article is written in C++ in
 #' `system.file("examples", "coal-changepoints.cpp", package = "kernelbayes")`.
 #'
 #' @param target From [td_target()].
@@ -98,8 +98,7 @@
 #'
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.
-#' @seealso [td_target()] for the formula of the weights, [check_moves()],
-#'   `vignette("tdsmc")`
+#' @seealso [td_target()] for the formula of the weights, [check_moves()]
 #' @examples
 #' # Counts whose rate may change: a state is the set of rows at which a new
 #' # rate begins, each with prior probability 0.2; rates are Gamma(1, 1).
