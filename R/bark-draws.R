@@ -59,7 +59,21 @@ chain_matrices.kb_bark <- function(fit) {
   if (has_noise(fit)) {
     return(c(out, mixed))
   }
-  c(out[c("J", "log_lik")], parameter_chains(fit, draws), mixed, if (is_ordered(fit)) cut_chains(draws, fit))
+  c(
+    out[c("J", "log_lik")], parameter_chains(fit, draws), mixed,
+    if (is_ordered(fit)) cut_chains(draws, fit)
+  )
+}
+
+# Numbers that every draw has several of, one matrix (draws x chains) per name
+interleaved_chains <- function(draws, element, names) {
+  out <- lapply(seq_along(names), function(k) {
+    v <- vapply(draws, function(d) {
+      d[[element]][seq(k, length(d[[element]]), by = length(names))]
+    }, numeric(length(draws[[1]]$m)))
+    matrix(v, ncol = length(draws))
+  })
+  stats::setNames(out, names)
 }
 
 # The number of inputs in the kernel in each draw

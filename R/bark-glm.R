@@ -192,14 +192,7 @@ count_quantiles <- function(fit, f, pool, probs) {
 # Draws of the family's parameters -----------------------------------------------
 
 parameter_chains <- function(fit, draws) {
-  names <- family_of(fit)$parameters
-  out <- lapply(seq_along(names), function(k) {
-    v <- vapply(draws, function(d) {
-      d$parameters[seq(k, length(d$parameters), by = length(names))]
-    }, numeric(length(draws[[1]]$m)))
-    matrix(v, ncol = length(draws))
-  })
-  stats::setNames(out, names)
+  interleaved_chains(draws, "parameters", family_of(fit)$parameters)
 }
 
 parameter_lines <- function(fit, show) {

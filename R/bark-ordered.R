@@ -45,14 +45,7 @@ bark_cuts <- function(fit, pool) {
 
 # Those that are free, as `chain_matrices()` has them
 cut_chains <- function(draws, fit) {
-  names <- cut_names(fit)
-  out <- lapply(seq_along(names), function(k) {
-    vapply(draws, function(d) {
-      d$cuts[seq(k, length(d$cuts), by = length(names))]
-    }, numeric(length(draws[[1]]$m)))
-  })
-  out <- lapply(out, matrix, ncol = length(draws))
-  stats::setNames(out, names)[-1]
+  interleaved_chains(draws, "cuts", cut_names(fit))[-1]
 }
 
 cuts_line <- function(x, show) {

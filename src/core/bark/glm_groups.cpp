@@ -124,9 +124,7 @@ void GlmState::move_groups(int factor, TermValues& values, Rng& rng) {
         accept(log_ratio[g] + working.log_density(current.b.col(g)), rng);
     if (accepted) current.b.col(g) = b.col(g);
   }
-  fit_ = offset() + terms_.fit(values);
-  for (int j = 0; j < size(); ++j) fit_ += beta_[j] * column(j);
-  at_ = likelihood_->derivatives(fit_);
+  compute_fit(values);
 }
 
 // (B105) for any likelihood.

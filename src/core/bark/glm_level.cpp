@@ -1,16 +1,11 @@
 #include "glm_level.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "moves_of_one.hpp"
 
 namespace kernelbayes {
 namespace bark {
-
-int glm_rounds(const Prior& prior) {
-  return static_cast<int>(std::min(std::max(prior.nu, 4.0), 50.0));
-}
 
 void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng) {
   // The sweep is then a function of what is stored.
@@ -43,7 +38,7 @@ GlmLevel::GlmLevel(const Model& model, int, Rng& rng)
 
 void GlmLevel::sweep(const Turn&, Counts& counts, Rng& rng) {
   if (model_->prior_only) return state_.draw_prior(rng);
-  glm_sweep(state_, glm_rounds(model_->prior), counts, rng);
+  glm_sweep(state_, kernel_rounds(model_->prior), counts, rng);
 }
 
 void GlmLevel::record(Draws& draws, Rng&) const {

@@ -8,7 +8,6 @@ namespace bark {
 
 /// All moves in turn, those of one kernel `rounds` times.
 void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng);
-int glm_rounds(const Prior& prior);
 
 /// Draws of the kernels with their coefficients, those of the linear terms, and
 /// the family's parameters. `log_likelihood` is that given all of them.

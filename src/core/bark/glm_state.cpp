@@ -49,11 +49,13 @@ Eigen::VectorXd GlmState::linear_mean() const {
 
 void GlmState::compute() {
   values_.resize(data_->n(), std::max(8, size()));
-  fit_ = offset() + terms_.fit(terms_.values());
-  for (int j = 0; j < size(); ++j) {
-    values_.col(j) = make_column(place(j));
-    fit_ += beta_[j] * column(j);
-  }
+  for (int j = 0; j < size(); ++j) values_.col(j) = make_column(place(j));
+  compute_fit(terms_.values());
+}
+
+void GlmState::compute_fit(const TermValues& terms) {
+  fit_ = offset() + terms_.fit(terms);
+  for (int j = 0; j < size(); ++j) fit_ += beta_[j] * column(j);
   at_ = likelihood_->derivatives(fit_);
 }
 

@@ -74,6 +74,8 @@ class GlmState {
   void put(int j, const Place& place, const Eigen::VectorXd& values,
            double varphi, double beta);
   void take(Eigen::VectorXd fit, Derivatives at);
+  /// f and the derivatives, with these terms.
+  void compute_fit(const TermValues& terms);
   Eigen::VectorXd offset() const;
   Eigen::VectorXd linear_mean() const;
   void move_groups(int factor, TermValues& values, Rng& rng);

@@ -83,8 +83,12 @@ bool exchange(State& one, const Rung& at_one, State& other,
   return true;
 }
 
+int kernel_rounds(const Prior& prior) {
+  return static_cast<int>(std::min(std::max(prior.nu, 4.0), 50.0));
+}
+
 Sweep::Sweep(const Prior& prior, const Data& data)
-    : kernels_(static_cast<int>(std::min(std::max(prior.nu, 4.0), 50.0))),
+    : kernels_(kernel_rounds(prior)),
       scales_(prior.equal() ? 0 : std::min(prior.n_inputs(data.p()), 10)),
       turns_(std::min(prior.directions * (data.p() - 1), 10)) {
   steps_.scales.assign(prior.n_inputs(data.p()), {0});

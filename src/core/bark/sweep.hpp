@@ -46,6 +46,9 @@ const char* move_name(int kind);
 
 struct Model;
 
+/// How often a sweep tries each move of one kernel.
+int kernel_rounds(const Prior& prior);
+
 /// Of the moves that a model has.
 struct Counts : MoveCounts<MoveKind, kMoveKinds> {
   Counts() = default;
