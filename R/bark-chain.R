@@ -3,6 +3,8 @@
 #' @export
 fit_engine.kb_bark <- function(fit) {
   settings <- fit$settings
+  told <- response_numbers(fit)
+  if (!is.list(told)) told <- list(y = told)
   structure(
     list(
       config = c(
@@ -13,10 +15,11 @@ fit_engine.kb_bark <- function(fit) {
         ),
         if (has_mixed(fit)) list(terms = mixed_config(fit)),
         if (is_ordered(fit)) list(classes = nlevels(fit$data$y)),
+        told[names(told) != "y"],
         fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]
       ),
       x = scaling_x(settings$scaling, fit$data$x),
-      y = response_numbers(fit),
+      y = told$y,
       weights = row_weights(fit)
     ),
     class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
@@ -25,7 +28,11 @@ fit_engine.kb_bark <- function(fit) {
 
 # The sampler's name for the distribution of the response
 bark_response <- function(fit) {
-  if (is_student_prior(fit$settings$prior)) "student" else fit$settings$family
+  if (is_student_prior(fit$settings$prior)) {
+    return("student")
+  }
+  sampler <- family_of(fit)$sampler
+  if (is.null(sampler)) fit$settings$family else sampler
 }
 
 #' @export

@@ -43,7 +43,7 @@ chain_matrices.kb_bark <- function(fit) {
   n <- length(draws[[1]]$m)
   column <- function(get) matrix(vapply(draws, get, numeric(n)), n)
   scaling <- fit$settings$scaling
-  units <- fit$time * log(scaling$y_scale)
+  units <- log_units(fit)
   out <- list(
     sigma = unscale_sd(scaling, 1 / sqrt(column(function(d) d$noise))),
     J = column(function(d) {
@@ -63,6 +63,16 @@ chain_matrices.kb_bark <- function(fit) {
     out[c("J", "log_lik")], parameter_chains(fit, draws), mixed,
     if (is_ordered(fit)) cut_chains(draws, fit)
   )
+}
+
+# What the log likelihood loses in the units of the response
+log_units <- function(fit) {
+  scaling <- fit$settings$scaling
+  own <- family_of(fit)$log_units
+  if (is.null(own)) {
+    return(fit$time * log(scaling$y_scale))
+  }
+  own(fit$data$y, scaling)
 }
 
 # Numbers that every draw has several of, one matrix (draws x chains) per name

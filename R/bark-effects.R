@@ -63,7 +63,8 @@ response_spread <- function(fit) {
   if (!has_noise(fit)) {
     return(1)
   }
-  spread <- stats::sd(scaling_y(fit$settings$scaling, fit$data$y))
+  y <- located(fit$settings$family, fit$data$y)
+  spread <- stats::sd(scaling_y(fit$settings$scaling, y))
   if (is.na(spread)) 0 else spread
 }
 

@@ -8,7 +8,7 @@
 # Draws are in the methods of kb_bark_multinomial: its fields are not one f.
 family_multinomial <- list(
   outcome = "factor", title = ", multinomial probit",
-  numbers = function(y, scaling) as.integer(y),
+  numbers = function(y, scaling, offset) as.integer(y),
   types = c("class", "prob", "link", "draws", "log_score"),
   effects = c("response", "link"),
   truncation = FALSE, rung_power = 4,
@@ -20,7 +20,7 @@ family_multinomial <- list(
 
 # The families of `bark()`
 check_bark_family <- function(family) {
-  check_family(family, setdiff(stored_families, srvm_families))
+  check_family(family, setdiff(named_families(), srvm_families))
 }
 
 # The family given, or that of the responses; two ordered classes are probit
@@ -28,11 +28,17 @@ bark_family <- function(family, mould) {
   if (identical(family, "ordered") && nlevels(mould$y) == 2) {
     return("probit")
   }
+  if (mould$outcome == "trials" && family %in% c("probit", "logit")) {
+    return(paste0("trials_", family))
+  }
+  if (mould$outcome == "interval" && identical(family, "gaussian")) {
+    return("censored")
+  }
   if (!is.null(family)) {
     return(family)
   }
   if (mould$outcome != "factor") {
-    return("gaussian")
+    return(if (mould$outcome == "interval") "weibull" else "gaussian")
   }
   if (is.ordered(mould$y)) {
     return("ordered")

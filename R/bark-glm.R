@@ -5,9 +5,6 @@ is_glm_family <- function(name) !is.null(response_families[[name]]$intercept)
 
 is_glm <- function(fit) is_glm_family(fit$settings$family)
 
-# Does the response have noise with a scale?
-has_noise <- function(fit) !has_classes(fit) && !is_glm(fit)
-
 # Settings ---------------------------------------------------------------------
 
 # These fits always have terms, at least an intercept
@@ -27,29 +24,33 @@ glm_prior <- function(prior, family, mould) {
     return(prior)
   }
   if (is.null(prior$own_scales)) prior$own_scales <- TRUE
+  noisy <- isTRUE(response_families[[family]]$noise)
+  if (noisy && is.null(prior$df)) prior$df <- Inf
   odd <- c(
     if (!isTRUE(prior$own_scales)) {
       paste0("own_scales = ", deparse(prior$own_scales))
     },
     if (!is.null(prior$directions)) "directions",
     if (is_truncated_prior(prior)) "approximation = \"truncation\"",
-    if (!is.null(prior$noise)) "noise", if (!is.null(prior$df)) "df"
+    if (!is.null(prior$noise) && !noisy) "noise",
+    if (!is.null(prior$df) && !(noisy && identical(prior$df, Inf))) "df"
   )
   if (length(odd) > 0) {
     kb_abort(c(
       "{.code {odd[[1]]}} of {.fn bark_prior} is not defined for
        {.code family = \"{family}\"}.",
-      i = "Its kernels have their own scales, and its responses no noise. Use
-           {.fn bark_prior}, not {.fn bark_prior_paper}."
+      i = "Its kernels have their own scales, and its responses no noise with a
+           Student t distribution. Use {.fn bark_prior}, not
+           {.fn bark_prior_paper}."
     ), c("not_defined", "argument"), argument = "prior")
   }
   if (!is.null(mould$weights)) {
-    refuse_count_weights(family)
+    refuse_glm_weights(family)
   }
   prior
 }
 
-refuse_count_weights <- function(family) {
+refuse_glm_weights <- function(family) {
   kb_abort(c(
     "{.arg weights} must be NULL for {.code family = \"{family}\"}.",
     i = "Weights divide the variance of the noise. An exposure is
@@ -63,7 +64,8 @@ linear_mean <- function(fit) {
     return(NULL)
   }
   y <- fit$data$y
-  level <- family_of(fit)$intercept(y, mixed_offset(fit) + 0 * y)
+  offset <- rep(mixed_offset(fit), length.out = NROW(y))
+  level <- family_of(fit)$intercept(y, offset)
   c(level, numeric(length(fit$settings$mixed$sd) - 1))
 }
 
@@ -92,8 +94,10 @@ refuse_glm <- function(fit, what) {
 
 #' The value of `predict()`
 #' @param rows From `bark_rows()`.
+#' @param times Of `"survival"`.
 #' @noRd
-predict_glm <- function(fit, rows, type, interval, level, probs, ndraws) {
+predict_glm <- function(fit, rows, type, interval, level, probs, ndraws,
+                        times) {
   x <- rows$x[rows$complete, , drop = FALSE]
   pool <- bark_pool(fit)
   if (type == "draws") {
@@ -104,49 +108,51 @@ predict_glm <- function(fit, rows, type, interval, level, probs, ndraws) {
     probs <- check_probs(probs)
     if (interval == "none") interval <- "prediction"
   }
-  if (nrow(x) == 0) {
-    return(no_predictions(length(rows$complete), type, interval, probs))
+  if (type == "survival") times <- check_times(times)
+  if (type == "log_score" && is_counts(fit)) {
+    check_counts(rows$y[rows$complete], "newy")
   }
-  if (type == "log_score") check_counts(rows$y[rows$complete], "newy")
+  # Without rows the first one tells the shape.
+  none <- nrow(x) == 0
+  if (none) x <- wide_x(fit, 1)
+  y <- if (!none && !is.null(rows$y)) pick_rows(rows$y, which(rows$complete))
   blocks <- lapply(row_blocks(x, length(pool$m)), function(at) {
     f <- posterior_draws(fit, x[at, , drop = FALSE], pool, seq_along(pool$m))
-    y <- rows$y[rows$complete][at]
-    glm_block(fit, f, pool, y, type, interval, level, probs)
+    here <- list(y = if (!is.null(y)) pick_rows(y, at))
+    glm_block(fit, f, pool, here, type, interval, level, probs, times)
   })
   out <- do.call(if (is.matrix(blocks[[1]])) rbind else c, blocks)
+  if (none) out <- if (is.matrix(out)) out[0, , drop = FALSE] else out[0]
   if (type == "quantile") colnames(out) <- paste0(100 * probs, "%")
-  spread_rows(out, rows$complete)
+  out <- spread_rows(out, rows$complete)
+  if (type == "survival") {
+    return(as_survival(out, times))
+  }
+  levels <- fit$mould$levels
+  switch(type,
+    class = most_probable(both_classes(out, levels), levels),
+    prob = both_classes(out, levels), out
+  )
 }
 
-# Of n rows none of which is complete
-no_predictions <- function(n, type, interval, probs) {
-  columns <- if (type == "quantile") {
-    paste0(100 * probs, "%")
-  } else if (interval != "none") {
-    c("fit", "lwr", "upr")
-  }
-  if (is.null(columns)) {
-    return(rep(NA_real_, n))
-  }
-  matrix(NA_real_, n, length(columns), dimnames = list(NULL, columns))
-}
-
-# Of some rows, given all draws f, S x n
-glm_block <- function(fit, f, pool, y, type, interval, level, probs) {
+#' Of some rows, given all draws f, S x n
+#' @param here List of `y`, their responses, or NULL.
+#' @noRd
+glm_block <- function(fit, f, pool, here, type, interval, level, probs, times) {
   family <- family_of(fit)
   every <- seq_len(nrow(f))
   if (type == "log_score") {
-    log_p <- family$log_lik(fit, f, list(y = y), pool, every)
-    most <- apply(log_p, 2, max)
-    return(most + log(colMeans(exp(sweep(log_p, 2, most)))))
+    return(column_log_means(family$log_lik(fit, f, here, pool, every)))
+  }
+  if (type == "survival") {
+    return(survival_block(fit, f, pool, times, interval, level))
   }
   value <- if (type == "link") f else family$expected(fit, f, pool, every)
   limits <- function(probs) {
     if (interval == "prediction") {
-      return(count_quantiles(fit, f, pool, probs))
+      return(response_quantiles(fit, f, pool, probs))
     }
-    out <- apply(value, 2, stats::quantile, probs, names = FALSE)
-    matrix(out, ncol = length(probs), byrow = TRUE)
+    column_quantiles(value, probs)
   }
   if (type == "quantile") {
     return(limits(probs))
@@ -159,23 +165,82 @@ glm_block <- function(fit, f, pool, y, type, interval, level, probs) {
   cbind(fit = mean, lwr = ends[, 1], upr = ends[, 2])
 }
 
-#' Quantiles of new counts: the least whose posterior predictive distribution
-#' function reaches p
+# Of log densities S x n, the logarithms of the means of densities
+column_log_means <- function(log_p) {
+  most <- apply(log_p, 2, max)
+  most + log(colMeans(exp(sweep(log_p, 2, most))))
+}
+
+# Columns x probs
+column_quantiles <- function(draws, probs) {
+  out <- apply(draws, 2, stats::quantile, probs, names = FALSE)
+  matrix(out, ncol = length(probs), byrow = TRUE)
+}
+
+#' Probabilities that new responses are above each time
+#' @return Matrix, rows x times; or means, then both limits over draws.
+#' @noRd
+survival_block <- function(fit, f, pool, times, interval, level) {
+  each <- lapply(times, function(time) {
+    y <- rep(time, ncol(f))
+    1 - family_of(fit)$cdf(fit, f, pool, seq_len(nrow(f)), y)
+  })
+  mean <- do.call(cbind, lapply(each, colMeans))
+  if (interval == "none") {
+    return(mean)
+  }
+  ends <- lapply(each, column_quantiles, interval_ends(level))
+  limits <- lapply(1:2, function(k) {
+    do.call(cbind, lapply(ends, function(v) v[, k]))
+  })
+  cbind(mean, limits[[1]], limits[[2]])
+}
+
+# Rows x times, with limits rows x times x 3
+as_survival <- function(out, times) {
+  names <- list(NULL, format(times, trim = TRUE))
+  if (ncol(out) == length(times)) {
+    return(matrix(out, nrow(out), dimnames = names))
+  }
+  array(out, c(nrow(out), length(times), 3),
+    c(names, list(c("fit", "lwr", "upr")))
+  )
+}
+
+check_times <- function(times) {
+  if (!is.numeric(times) || length(times) == 0 || !all(is.finite(times))) {
+    bad_argument(times, "times", "finite numbers")
+  }
+  as.double(times)
+}
+
+# Are quantiles of new responses defined?
+has_quantiles <- function(fit) "quantile" %in% family_of(fit)$types
+
+is_counts <- function(fit) identical(family_of(fit)$outcome, "numeric")
+
+#' Quantiles of new responses: the least number whose posterior predictive
+#' distribution function reaches p
 #'
-#' Between the least and the largest quantile given one draw; by halving, as far
-#' as numbers of this size tell neighbours apart.
+#' Between the least and the largest quantile given one draw; by halving, of
+#' counts as far as numbers of this size tell neighbours apart, of other numbers
+#' to a billionth of the first interval.
 #' @return Rows x probs.
 #' @noRd
-count_quantiles <- function(fit, f, pool, probs) {
+response_quantiles <- function(fit, f, pool, probs) {
   family <- family_of(fit)
+  continuous <- isTRUE(family$continuous)
   every <- seq_len(nrow(f))
   below <- function(y) colMeans(family$cdf(fit, f, pool, every, y))
   out <- vapply(probs, function(p) {
     each <- family$quantile(fit, f, pool, every, p)
-    low <- apply(each, 2, min) - 1
+    low <- apply(each, 2, min) - !continuous
     high <- apply(each, 2, max)
-    repeat {
-      middle <- floor((low + high) / 2)
+    turns <- if (continuous) 30 else Inf
+    while (turns > 0) {
+      turns <- turns - 1
+      middle <- (low + high) / 2
+      if (!continuous) middle <- floor(middle)
       apart <- is.finite(middle) & middle > low & middle < high
       if (!any(apart)) break
       enough <- below(middle) >= p

@@ -76,9 +76,10 @@ kernels_lines <- function(x, copies, show) {
 }
 
 noise_line <- function(x, sigma, show) {
-  student <- is_student_prior(x$settings$prior)
+  normal <- !is_student_prior(x$settings$prior) &&
+    !identical(x$settings$family, "weibull")
   paste0(
-    "  noise ", if (student) "scale:  " else "sd:     ", show(mean(sigma)), " ", range_of(sigma, show),
+    "  noise ", if (!normal) "scale:  " else "sd:     ", show(mean(sigma)), " ", range_of(sigma, show),
     if (learns_df(x)) df_part(x, show), "\n"
   )
 }
@@ -236,7 +237,7 @@ sigma.kb_bark <- function(object, ...) {
   if (has_classes(object)) {
     return(1)
   }
-  if (is_glm(object)) NA_real_ else mean(chain_matrices(object)$sigma)
+  if (!has_noise(object)) NA_real_ else mean(chain_matrices(object)$sigma)
 }
 
 #' Coefficients of a draw
@@ -324,7 +325,7 @@ draw_coefficients <- function(object, pool, draw) {
 logLik.kb_bark <- function(object, ...) {
   object <- checked_fit(object, ...)
   pool <- bark_pool(object)
-  density <- if (!has_noise(object)) {
+  density <- if (!is_gaussian(object)) {
     stats::predict(object, type = "log_score")
   } else {
     # At means, of 1 / df too.
@@ -336,7 +337,8 @@ logLik.kb_bark <- function(object, ...) {
   }
   structure(sum(density),
     df = mean(pool$m) + mean(bark_n_scales(object, pool)) + mixed_df(object) +
-      has_noise(object) + length(family_of(object)$parameters) + max(length(cut_names(object)) - 1, 0),
+      has_noise(object) + length(family_of(object)$parameters) +
+      max(length(cut_names(object)) - 1, 0),
     nobs = object$time, class = "logLik"
   )
 }

@@ -117,9 +117,9 @@ refuse_parts_twice <- function(given, formula) {
 }
 
 # The numeric response without the offset, or the classes
-without_offset <- function(mould, classes) {
+without_offset <- function(mould, y, classes) {
   at <- mould$mixed$offset_column
-  if (length(at) == 0 || classes) mould$y else mould$y - mould$mixed_x[, at]
+  if (length(at) == 0 || classes) y else y - mould$mixed_x[, at]
 }
 
 #' Scaling and prior of the terms, from the rows of the fit

@@ -4,7 +4,7 @@
 
 family_ordered <- list(
   outcome = "ordered", title = ", probit of ordered classes",
-  numbers = function(y, scaling) as.double(as.integer(y)),
+  numbers = function(y, scaling, offset) as.double(as.integer(y)),
   types = c("class", "prob", "link", "draws", "log_score"),
   effects = "link",
   expected = function(fit, f, pool, chosen) ordered_epred(fit, f, pool, chosen),

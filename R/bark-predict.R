@@ -133,7 +133,7 @@ predict.kb_bark <- function(object, newdata, type = NULL,
                             level = 0.9, probs = c(0.05, 0.5, 0.95),
                             newy = NULL, ndraws = NULL, weights = NULL,
                             linear = NULL, groups = NULL, offset = NULL,
-                            re_formula = NULL, ...) {
+                            re_formula = NULL, times = NULL, ...) {
   object <- checked_fit(object, ...)
   type <- check_prediction_type(object, type)
   interval <- check_choice(interval, c("none", "credible", "prediction"))
@@ -141,7 +141,8 @@ predict.kb_bark <- function(object, newdata, type = NULL,
     type, interval, c(
       interval = interval != "none", level = !missing(level),
       probs = !missing(probs), newy = !is.null(newy),
-      ndraws = !is.null(ndraws), weights = !is.null(weights)
+      ndraws = !is.null(ndraws), weights = !is.null(weights),
+      times = !is.null(times)
     ), bark_arguments(object, type, interval), "predict.kb_bark"
   )
   level <- check_number(level, 0, 1, open = TRUE)
@@ -153,7 +154,9 @@ predict.kb_bark <- function(object, newdata, type = NULL,
     return(predict_components(object, rows, interval, level))
   }
   if (is_glm(object)) {
-    out <- predict_glm(object, rows, type, interval, level, probs, ndraws)
+    out <- predict_glm(object, rows, type, interval, level, probs, ndraws,
+      times
+    )
   } else if (has_classes(object)) {
     out <- predict_classes(object, rows, type, interval, level, ndraws)
   } else {
@@ -178,7 +181,7 @@ bark_rows <- function(fit, newdata, newy, training, scored, weights, linear,
 
 # The arguments that a type uses
 bark_arguments <- function(fit, type, interval) {
-  noisy <- if (has_noise(fit)) {
+  noisy <- if (is_gaussian(fit)) {
     switch(type,
       response = if (interval == "prediction") "weights",
       quantile = if (interval != "credible") "weights",

@@ -403,7 +403,12 @@ trusted_until <- function(most) {
 
 # The kinds of response for a family
 bark_outcome <- function(family) {
-  if (is.null(family)) "any" else family_outcome(family)
+  if (is.null(family)) {
+    return("any")
+  }
+  switch(family,
+    probit = , logit = "binomial", gaussian = "number", family_outcome(family)
+  )
 }
 
 #' From a mould to a fit
@@ -450,23 +455,24 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
   scale <- check_bark_scale(scale)
   prior_only <- check_flag(prior_only)
   family <- bark_family(family, mould)
+  row <- response_families[[family]]
   classes <- is_class_family(family)
   # Neither a latent response nor counts are standardised.
-  unscaled <- classes || is_glm_family(family)
+  unscaled <- !isTRUE(row$noise)
   refuse_truncated_classes(prior, family)
   refuse_fields(mould$fields, prior, family)
   prior <- prior_of_inputs(prior, ncol(mould$x))
+  if (!is.null(row$check)) row$check(mould, prior)
   if (unscaled) {
-    response_families[[family]]$check(mould, prior)
     if (family == "multinomial") refuse_offset(mould)
     if (classes) refuse_class_weights(mould$weights)
   } else if (isFALSE(scale)) {
-    warn_offset(mould$y)
+    warn_offset(located(family, mould$y))
   }
   if (prior_only && inherits(prior$noise, "kb_noise_improper")) {
     refuse_improper_draws()
   }
-  y <- without_offset(mould, unscaled)
+  y <- without_offset(mould, located(family, mould$y), unscaled)
   scaling <- scaling_learn(
     mould$x, if (!unscaled) y, !isFALSE(scale), isTRUE(scale)
   )

@@ -138,7 +138,7 @@ begins_with <- function(data, old, numbers) {
   }
   max(0, numbers) <= nrow(data$x) && ncol(old$x) == ncol(data$x) &&
     identical(unname(old$x), unname(data$x[numbers, , drop = FALSE])) &&
-    identical(as.vector(old$y), as.vector(data$y)[numbers]) &&
+    identical(as.vector(old$y), as.vector(pick_rows(data$y, numbers))) &&
     identical(old$weights, data$weights[numbers]) &&
     identical(old$mixed, data$mixed[numbers, , drop = FALSE])
 }

@@ -35,7 +35,7 @@ pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
   need_package("bayesplot", "`pp_check()`")
   need_package("rstantools", "`pp_check()`")
   y <- training_response(object)
-  if (is.null(type)) type <- if (is.factor(y)) "bars" else "dens_overlay"
+  if (is.null(type)) type <- default_ppc(object, y)
   ppc <- find_ppc(type)
   if (is.null(ndraws)) ndraws <- if (grepl("overlay", type)) 50 else 200
   available <- length(equal_weight_draws(object, posterior_pool(object)))
@@ -47,7 +47,36 @@ pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
     if (nlevels(y) == 2 && !is_ordered(object)) new <- new + 1L
     y <- as.integer(y)
   }
-  ppc(y, new, ...)
+  switch(object$mould$outcome,
+    trials = ppc(y[, 1], new, ...),
+    interval = ppc_censored(ppc, y, type, new, ...), ppc(y, new, ...)
+  )
+}
+
+# Numbers that are censored need Kaplan and Meier's curve
+ppc_censored <- function(ppc, y, type, new, ...) {
+  known <- y[, 1] == y[, 2]
+  if (all(known)) {
+    return(ppc(y[, 1], new, ...))
+  }
+  if (!startsWith(type, "km_overlay") || any(!known & is.finite(y[, 2]))) {
+    kb_abort(c(
+      "{.fn pp_check} of censored responses is defined for
+       {.code type = \"km_overlay\"} and numbers censored on the right.",
+      x = "{.arg type} is {.val {type}}, and {sum(!known)} responses are
+           censored."
+    ), "not_defined")
+  }
+  ppc(y[, 1], new, status_y = as.numeric(known), ...)
+}
+
+default_ppc <- function(fit, y) {
+  if (is.factor(y)) {
+    return("bars")
+  }
+  censored <- identical(fit$mould$outcome, "interval") &&
+    any(y[, 1] != y[, 2])
+  if (censored) "km_overlay" else "dens_overlay"
 }
 
 find_ppc <- function(type) {

@@ -86,15 +86,14 @@ augment.kb_srvm <- function(x, data = NULL, newdata = NULL, level = 0.9,
 
 # Regression or two classes, which have no prediction interval
 augment_regression <- function(x, data, newdata, level, interval, ...) {
-  kinds <- c("prediction", "credible")
-  if (is_probit(x)) kinds <- "credible"
+  kinds <- c(if (has_quantiles(x)) "prediction", "credible")
   interval <- if (is.null(interval)) {
     kinds[[1]]
   } else {
     check_choice(interval, kinds)
   }
   out <- augment_fit(x, data, newdata, level, interval, ...)
-  if (is_probit(x)) {
+  if (has_classes(x)) {
     levels <- x$mould$levels
     out$.class <- most_probable(both_classes(out$.fitted, levels), levels)
   }
@@ -113,7 +112,8 @@ augment_fit <- function(x, data, newdata, level, interval, ...) {
   }
   if (is.null(new)) {
     out <- training_frame(x)
-    out$.response <- y <- training_response(x)
+    y <- training_response(x)
+    out$.response <- shown_response(x, y)
     bands <- bands()
   } else {
     bands <- bands(new)
@@ -124,7 +124,7 @@ augment_fit <- function(x, data, newdata, level, interval, ...) {
   out$.fitted <- bands[, "fit"]
   out$.lower <- bands[, "lwr"]
   out$.upper <- bands[, "upr"]
-  if (is.factor(y)) y <- as.integer(y) - 1
+  y <- if (is.factor(y)) as.integer(y) - 1 else shown_response(x, y)
   if (!is.null(y)) out$.resid <- y - out$.fitted
   out
 }

@@ -95,6 +95,12 @@ drawn_interval <- function(object, prob, newdata, ...) {
       i = "{.code predict(type = \"prob\")} gives their probabilities."
     ), "not_defined")
   }
+  if (!has_quantiles(object)) {
+    kb_abort(c(
+      "{.fn predictive_interval} is not defined for numbers of successes.",
+      i = "{.fn posterior_predict} draws them."
+    ), "not_defined")
+  }
   probs <- interval_ends(prob)
   arguments <- list(object,
     type = "quantile", interval = "prediction", probs = probs, ...
@@ -120,11 +126,20 @@ bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
   noise <- if (is.factor(training_response(object))) {
     rowMeans(epred * (1 - epred))
   } else if (inherits(object, "kb_bark") && is_glm(object)) {
+    refuse_no_variance(object)
     mean_count_variance(object, ndraws)
   } else {
     mean_noise_variance(object, ndraws)
   }
   explained / (explained + noise)
+}
+
+refuse_no_variance <- function(fit) {
+  if (is.null(family_of(fit)$variance)) {
+    kb_abort("{.fn bayes_R2} is not defined for responses that may be censored.",
+      "not_defined"
+    )
+  }
 }
 
 # Of counts at the training rows, one number per draw

@@ -187,8 +187,10 @@ posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
                                       offset = NULL, re_formula = NULL, ...) {
   object <- checked_fit(object, ...)
   refuse_probit_weights(object, weights)
+  trials <- identical(object$mould$outcome, "trials")
+  if (trials && !is.null(newdata)) refuse_unknown_trials(object)
   rows <- bark_rows(
-    object, newdata, NULL, is.null(newdata), FALSE, weights,
+    object, newdata, NULL, is.null(newdata), trials, weights,
     linear, groups, offset, re_formula
   )
   drawn_responses(object, rows, ndraws, seed)
@@ -209,9 +211,20 @@ log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
   given_draws(object, rows, ndraws, response_log_lik)
 }
 
+# Of fits to x and y; formulas find the numbers of trials in the data
+refuse_unknown_trials <- function(fit) {
+  if (fit$mould$interface == "xy") {
+    kb_abort(c(
+      "{.fn posterior_predict} needs the numbers of trials of {.arg newdata}.",
+      i = "Fit a formula, {.code cbind(successes, failures) ~ .}, or draw
+           {.fn rbinom} with the probabilities of {.fn posterior_epred}."
+    ), "argument", argument = "newdata")
+  }
+}
+
 refuse_probit_weights <- function(object, weights) {
   if (!is.null(weights) && inherits(object, "kb_bark") && is_glm(object)) {
-    refuse_count_weights(object$settings$family)
+    refuse_glm_weights(object$settings$family)
   }
   if (has_classes(object)) refuse_class_weights(weights)
 }

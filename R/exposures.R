@@ -119,11 +119,11 @@ exposure_table <- function(table, fit, type, level) {
 }
 
 exposure_outcome <- function(fit) {
-  if (has_classes(fit)) {
-    return("latent response")
+  label <- family_of(fit)$link_label
+  if (!is.null(label)) {
+    return(paste(label, fit$mould$outcome_name))
   }
-  name <- fit$mould$outcome_name
-  if (is_glm(fit)) paste("log mean", name) else name
+  if (has_classes(fit)) "latent response" else fit$mould$outcome_name
 }
 
 # Checks -----------------------------------------------------------------------

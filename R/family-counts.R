@@ -18,8 +18,9 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
   }
   list(
     outcome = "numeric", object = object, title = title,
+    link_label = "log mean",
     parameters = parameters,
-    numbers = function(y, scaling) as.double(y),
+    numbers = function(y, scaling, offset) as.double(y),
     types = c("response", "link", "quantile", "draws", "log_score"),
     effects = c("response", "link"),
     expected = function(fit, f, pool, chosen) exp(f),

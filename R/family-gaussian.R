@@ -2,7 +2,7 @@
 
 family_gaussian <- list(
   outcome = "numeric", object = c(gaussian = "identity"), title = "",
-  numbers = function(y, scaling) scaling_y(scaling, y),
+  numbers = function(y, scaling, offset) scaling_y(scaling, y - offset),
   types = c("response", "quantile", "draws", "log_score"),
   effects = "response",
   expected = function(fit, f, pool, chosen) f,
@@ -16,7 +16,7 @@ family_gaussian <- list(
       chosen_df(fit, pool, chosen)
     )
   },
-  truncation = TRUE, rung_power = 4
+  noise = TRUE, truncation = TRUE, rung_power = 4
 )
 
 # The same with finite degrees of freedom: never stored

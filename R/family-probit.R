@@ -2,7 +2,7 @@
 
 family_probit <- list(
   outcome = "factor", object = c(binomial = "probit"), title = ", probit",
-  numbers = function(y, scaling) class_signs(y),
+  numbers = function(y, scaling, offset) class_signs(y),
   types = c("class", "prob", "response", "link", "draws", "log_score"),
   effects = c("response", "link"),
   expected = function(fit, f, pool, chosen) stats::pnorm(f),

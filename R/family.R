@@ -5,8 +5,14 @@
 # * `outcome`: the kind of response, see `mould_formula()`.
 # * `object`: the family object that stands for it, c(family = "link").
 # * `title`: what print() adds to the name of the model.
+# * `sampler`: the sampler's name for it, if that is another.
 # * `numbers`: the responses as the sampler sees them, a function of the
-#   response and the scaling.
+#   response, the scaling and the offset: numbers, or a list of `y` and of others
+#   by the names in src/glue/bark_from_r.cpp.
+# * `noise`: has the response noise whose scale is learned? Such responses are
+#   standardised, by the numbers that `located`, if there, makes of them.
+# * `link_label`: what f is, before the name of the response, where it is not the
+#   response itself or latent.
 # * `types`: what `predict()` can return; the first is the default.
 # * `effects`: the scales of partial dependence.
 # * `expected`, `respond`, `log_lik`: given draws f, S x n, of the draws
@@ -17,14 +23,20 @@
 #   latent scales or several cut points even kernels of tiny amplitude fit the
 #   data, so the rungs must be closer to 0.
 # * `check`: in bark(), a check of the response and the prior.
+# * `shown`: the responses beside which predictions are drawn, as numbers (NA if
+#   they are censored), where they are not numbers or classes.
+# * `derived`: does only the response choose it, see `bark_family()`?
 # * Of families without a latent normal form also `parameters`: the names of
-#   those beside f; `cdf` at counts, `quantile` at a probability
+#   those beside f; `cdf` at numbers, `quantile` at a probability
 #   and `variance`, S x n; and
 #   `intercept`: its prior mean, from the responses and their offsets.
 response_families <- list(
   gaussian = family_gaussian, student = family_student, probit = family_probit,
   ordered = family_ordered, multinomial = family_multinomial,
-  poisson = family_poisson, negbinomial = family_negbinomial
+  poisson = family_poisson, negbinomial = family_negbinomial,
+  logit = family_logit, trials_logit = family_trials_logit,
+  trials_probit = family_trials_probit, weibull = family_weibull,
+  lognormal = family_lognormal, censored = family_censored
 )
 
 # Those that a fit of bark() can have, and those of srvm()
@@ -62,9 +74,8 @@ check_family <- function(family, more = character()) {
     kb_abort(c(
       "{.arg family} must be {.or {.code {codes}}}.",
       x = "It is {.code {code}}.",
-      i = if (family$family == "binomial") {
-        "Write {.code family = binomial(\"probit\")}: the sampler is exact for
-         the probit link only."
+      i = if (length(more) == 0 && family$family == "binomial") {
+        "Write {.code family = binomial(\"probit\")}, or use {.fn bark}."
       }
     ), "argument", argument = "family")
   }
@@ -91,6 +102,12 @@ note_numbers <- function(family, mould) {
   }
 }
 
+# Names that a user may give
+named_families <- function() {
+  derived <- vapply(response_families, function(row) isTRUE(row$derived), NA)
+  setdiff(stored_families, names(response_families)[derived])
+}
+
 # The row of a fit
 family_of <- function(fit) response_families[[fit$settings$family]]
 
@@ -98,16 +115,26 @@ is_probit <- function(fit) identical(fit$settings$family, "probit")
 
 is_ordered <- function(fit) identical(fit$settings$family, "ordered")
 
-is_class_family <- function(name) response_families[[name]]$outcome != "numeric"
+is_class_family <- function(name) {
+  response_families[[name]]$outcome %in% c("factor", "ordered")
+}
 
 has_classes <- function(fit) is_class_family(fit$settings$family)
 
 # The responses as the model sees them
 response_numbers <- function(fit) {
-  family <- family_of(fit)
-  y <- fit$data$y
-  if (identical(fit$settings$family, "gaussian")) y <- y - mixed_offset(fit)
-  family$numbers(y, fit$settings$scaling)
+  family_of(fit)$numbers(fit$data$y, fit$settings$scaling, mixed_offset(fit))
+}
+
+# Has the response noise whose scale is learned?
+has_noise <- function(fit) isTRUE(family_of(fit)$noise)
+
+is_gaussian <- function(fit) identical(fit$settings$family, "gaussian")
+
+# Numbers that stand for the responses, for their standardisation
+located <- function(family, y) {
+  f <- response_families[[family]]$located
+  if (is.null(f)) y else f(y)
 }
 
 # Two-class problems: the response as -1 and +1, the second level

@@ -262,7 +262,7 @@ fitted.kb_fit <- function(object, ...) {
 #' @export
 residuals.kb_fit <- function(object, ...) {
   object <- checked_fit(object, ...)
-  y <- training_response(object)
+  y <- shown_response(object)
   if (is.factor(y)) {
     out <- class_residuals(y, stats::predict(object, type = "prob"))
   } else {
@@ -317,7 +317,13 @@ nobs.kb_fit <- function(object, ...) checked_fit(object)$time
 
 # The response of the rows processed so far, in the order given
 training_response <- function(object) {
-  unname(object$data$y[training_rows(object)])
+  unname(pick_rows(object$data$y, training_rows(object)))
+}
+
+# The same as a vector beside which expected responses can be drawn
+shown_response <- function(object, y = training_response(object)) {
+  shown <- if (inherits(object, "kb_bark")) family_of(object)$shown
+  if (is.null(shown) || is.null(y) || is.factor(y)) y else shown(y)
 }
 
 training_rows <- function(object) {

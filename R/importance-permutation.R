@@ -97,20 +97,24 @@ predictor_groups <- function(fit) {
 # Complete rows with their responses, the training rows by default
 rows_with_response <- function(object, newdata, newy) {
   rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
-  complete <- which(rows$complete & !is.na(rows$y))
+  complete <- which(rows$complete & stats::complete.cases(rows$y))
   if (length(complete) < 2) {
     bad_argument(
       newdata, "newdata", "data with at least two rows without missing values"
     )
   }
   complete_x(
-    rows$x[complete, , drop = FALSE], rows$y[complete], rows$weights[complete]
+    rows$x[complete, , drop = FALSE], pick_rows(rows$y, complete),
+    rows$weights[complete]
   )
 }
 
 # Losses -----------------------------------------------------------------------
 
 check_loss <- function(fit, loss) {
+  if (fit$mould$outcome %in% c("trials", "interval")) {
+    return(if (is.null(loss)) "log" else check_choice(loss, "log"))
+  }
   if (is.null(fit$mould$levels)) {
     return(if (is.null(loss)) {
       "squared"
@@ -136,7 +140,8 @@ draw_losses <- function(fit, rows, draws, loss) {
   blocks <- row_blocks(rows$x, 2 * length(draws$chosen))
   sums <- lapply(blocks, function(block) {
     own <- complete_x(
-      rows$x[block, , drop = FALSE], rows$y[block], rows$weights[block]
+      rows$x[block, , drop = FALSE], pick_rows(rows$y, block),
+      rows$weights[block]
     )
     values <- if (loss == "log") {
       -response_log_lik(fit, own, draws$pool, draws$chosen)

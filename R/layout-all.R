@@ -187,7 +187,18 @@ is_seed <- function(seed) {
 
 # A response as described by its mould
 response_of <- function(outcome, rows, levels) {
-  if (outcome == "factor") classes(rows, levels) else numbers(rows)
+  switch(outcome,
+    factor = , ordered = classes(rows, levels), trials = numeric_matrix(rows, 2),
+    interval = limits_matrix(rows), numbers(rows)
+  )
+}
+
+# Lower and upper limits of numbers
+limits_matrix <- function(rows) {
+  such_that(function(v) {
+    is.double(v) && identical(dim(v), c(as.integer(rows), 2L)) &&
+      !anyNA(v) && all(v[, 1] <= v[, 2])
+  }, paste(rows, "pairs of limits"))
 }
 
 # Triangles --------------------------------------------------------------------

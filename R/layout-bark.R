@@ -4,13 +4,11 @@ bark_layout <- c(layout(
   data = holds(layout(x = numeric_matrix())),
   .rows = nrow(data$x), .columns = ncol(data$x),
   control = holds(mcmc_control_layout), settings = holds(bark_settings_layout),
-  .classed = is_class_family(settings$family)
+  .outcome = family_outcome(settings$family)
 ), fit_layout_of_data, layout(
   simd = strings(1, simd_sets),
   data = holds(layout(
-    y = response_of(
-      if (classed) "factor" else "numeric", rows, mould$levels
-    ),
+    y = response_of(outcome, rows, mould$levels),
     weights = maybe(positive(rows)),
     mixed = where(!is.null(settings$mixed), numeric_matrix(
       rows, length(mould$mixed$columns)

@@ -7,18 +7,30 @@
 #' @noRd
 NULL
 
-outcome_kinds <- c("numeric", "factor", "ordered", "either", "any", "matrix")
+outcome_kinds <- c(
+  "numeric", "factor", "ordered", "either", "any", "matrix", "binomial",
+  "number", "trials", "interval"
+)
 
 # The kind of response, for engines that accept several
 #
-# Ordered classes are the levels of an ordered factor, if more than two.
+# Ordered classes are the levels of an ordered factor, if more than two. Binomial
+# responses are two classes, or successes of trials.
 outcome_kind <- function(y, outcome) {
   y <- single_column(y)
   many <- is.factor(y) && length(setdiff(levels(y), NA)) > 2
   classes <- is.factor(y) || is.character(y) || is.logical(y)
   switch(outcome,
     ordered = if (is.factor(y) && !many) "factor" else "ordered",
-    any = if (is.ordered(y) && many) "ordered" else outcome_kind(y, "either"),
+    any = if (is.ordered(y) && many) {
+      "ordered"
+    } else if (inherits(y, "Surv")) {
+      "interval"
+    } else {
+      outcome_kind(y, "either")
+    },
+    binomial = if (classes) "factor" else "trials",
+    number = if (inherits(y, "Surv")) "interval" else "numeric",
     either = if (classes) "factor" else "numeric",
     outcome
   )
@@ -40,10 +52,11 @@ check_outcome <- function(y, outcome, arg, n, rows_of, levels = NULL) {
     value <- as.matrix(value)
   }
   fits <- switch(outcome,
+    trials = is.numeric(value), interval = is_interval(value),
     numeric = , matrix = is.numeric(value), ordered = is.factor(value),
     factor = outcome_kind(value, "either") == "factor"
   )
-  most <- if (outcome == "matrix") 2 else 1
+  most <- if (outcome %in% c("matrix", "trials", "interval")) 2 else 1
   if (!fits || length(dim(value)) > most || NCOL(value) == 0) {
     refuse_outcome(y, outcome, arg)
   }
@@ -53,7 +66,11 @@ check_outcome <- function(y, outcome, arg, n, rows_of, levels = NULL) {
       "It has {NROW(value)}."
     )
   }
+  if (outcome == "interval") {
+    return(outcome_interval(value, arg))
+  }
   value <- switch(outcome,
+    trials = outcome_trials(value, arg),
     numeric = as.double(value), matrix = outcome_matrix(value, arg),
     ordered = factor(value, setdiff(levels(value), NA), ordered = TRUE),
     factor = outcome_classes(value, levels, arg)
@@ -88,6 +105,10 @@ refuse_outcome <- function(y, outcome, arg) {
     numeric = "a numeric vector",
     factor = "a factor (or a character or logical vector)",
     ordered = "a factor, with its levels in their order",
+    trials = "a matrix of two columns, successes and failures, or zeros and
+              ones",
+    interval = "numeric, or a {.fn survival::Surv} object of type
+                {.val {surv_types}}",
     matrix = "numeric: a vector, or a matrix or data frame of such columns"
   )[[outcome]]
   type <- if (is.atomic(y) && !is.null(dim(y))) paste(" of type", typeof(y))
@@ -117,4 +138,78 @@ refuse_codes <- function(response, data, arg) {
       }
     }
   }
+}
+
+# Successes and failures --------------------------------------------------------
+
+# A matrix of two columns
+outcome_trials <- function(y, arg) {
+  if (NCOL(y) == 1) {
+    odd <- which(!y %in% c(0, 1, NA))
+    if (length(odd) > 0) {
+      refuse(arg, "outcome",
+        "must be zeros and ones, or a matrix of successes and failures.",
+        "Element {odd[[1]]} is {format(y[[odd[[1]]]])}.",
+        "Write {.code cbind(successes, trials - successes) ~ x}."
+      )
+    }
+    y <- cbind(y, 1 - y)
+  }
+  if (ncol(y) != 2) {
+    refuse(arg, "outcome", "must have two columns, successes and failures.",
+      "It has {ncol(y)}."
+    )
+  }
+  odd <- which(y < 0 | y != round(y), arr.ind = TRUE)
+  if (length(odd) > 0) {
+    at <- odd[1, ]
+    refuse(arg, "outcome",
+      "must have numbers of successes and of failures: whole, at least 0.",
+      "Row {at[[1]]} has {format(y[at[[1]], at[[2]]])}
+       {c('successes', 'failures')[at[[2]]]}.",
+      "The second column is {.code trials - successes}."
+    )
+  }
+  matrix(as.double(y), nrow(y),
+    dimnames = list(NULL, c("successes", "failures"))
+  )
+}
+
+# Censored numbers --------------------------------------------------------------
+
+# Types of survival::Surv()
+surv_types <- c("right", "left", "interval", "interval2")
+
+is_interval <- function(y) {
+  if (inherits(y, "Surv")) {
+    return(attr(y, "type") %in% surv_types)
+  }
+  is.numeric(y) && NCOL(y) == 1
+}
+
+#' Limits of numbers known up to an interval
+#'
+#' Surv() stores its types "interval" and "interval2" alike: start, end and
+#' status, which is 0 for right, 1 for none, 2 for left and 3 for interval
+#' censoring; other types have the number and the status.
+#' @return Matrix of two columns, equal where a number is known.
+#' @noRd
+outcome_interval <- function(y, arg) {
+  names <- list(NULL, c("lower", "upper"))
+  if (!inherits(y, "Surv")) {
+    refuse_infinite(y, arg)
+    return(matrix(as.double(y), length(y), 2, dimnames = names))
+  }
+  status <- y[, "status"]
+  type <- attr(y, "type")
+  start <- as.double(y[, if ("time1" %in% colnames(y)) "time1" else "time"])
+  end <- if ("time2" %in% colnames(y)) as.double(y[, "time2"]) else start
+  if (type == "left") status <- ifelse(status == 0, 2, status)
+  out <- cbind(
+    ifelse(status == 2, -Inf, start),
+    ifelse(status == 0, Inf, ifelse(status == 3, end, start))
+  )
+  refuse_infinite(out[is.finite(out[, 1]) | is.finite(out[, 2]), ][0], arg)
+  dimnames(out) <- names
+  out
 }

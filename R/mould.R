@@ -50,7 +50,8 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
   weights <- evaluate_weights(weights, data)
   settled <- settle_rows(
     data[unique(c(given$outcomes, given$predictors, parts$names$groups))],
-    given$predictors, given$bare, list(weights = weights), na_action, arg
+    given$predictors, given$bare, list(weights = weights), na_action, arg,
+    open_columns(given)
   )
   if (identical(outcome, "matrix")) {
     refuse_codes(given$terms[[2]], settled$data, arg)
@@ -124,17 +125,33 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
   )
 }
 
+# Limits of intervals, which Surv() reads from missing or infinite values
+open_columns <- function(given) {
+  surv <- "Surv" %in% all.names(given$terms[[2]])
+  if (surv) setdiff(given$outcomes, given$predictors)
+}
+
+without_columns <- function(data, columns) {
+  if (length(columns) == 0) {
+    return(data)
+  }
+  data[, setdiff(colnames(data), columns), drop = FALSE]
+}
+
 #' The usable rows, and the kinds of their columns
 #'
+#' @param open Columns that only the response judges.
 #' @param others Other data of these rows, by name: vectors, matrices or NULL.
 #' @return List of `n` (how many rows were given), `kept` (which stay), `data`
 #'   (these rows, as engines and formulas read them) and `columns` (of the
 #'   predictors).
 #' @noRd
-settle_rows <- function(data, predictors, bare, others, na_action, arg) {
+settle_rows <- function(data, predictors, bare, others, na_action, arg,
+                        open = character()) {
   check_columns(data, bare, arg)
-  refuse_infinite(data, arg)
-  kept <- rows_kept(data, na_action, arg)
+  judged <- without_columns(data, open)
+  refuse_infinite(judged, arg)
+  kept <- rows_kept(judged, na_action, arg)
   for (name in names(others)) {
     kept <- kept & rows_kept(others[[name]], na_action, name)
   }
@@ -206,7 +223,7 @@ fit_data <- function(mould) {
 # Some of these rows
 pick_data <- function(data, rows) {
   data$x <- data$x[rows, , drop = FALSE]
-  data$y <- data$y[rows]
+  data$y <- pick_rows(data$y, rows)
   data["weights"] <- list(data$weights[rows])
   data$mixed <- data$mixed[rows, , drop = FALSE]
   data
@@ -233,7 +250,7 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
   }
   data <- new_table(mould, newdata, outcome, arg)
   mixed <- new_mixed(mould, mixed, data)
-  complete <- complete_cases(data)
+  complete <- complete_cases(without_columns(data, limit_columns(mould)))
   if (!is.null(mixed)) complete <- complete & complete_cases(mixed)
   whole <- which(complete)
   known <- forge_complete(mould, pick_rows(data, whole), outcome, arg)
@@ -297,8 +314,15 @@ new_table <- function(mould, newdata, outcome, arg) {
   ))
   data <- pick_columns(data, wanted, arg)
   check_columns(data, character(), arg)
-  refuse_infinite(data, arg)
+  refuse_infinite(without_columns(data, limit_columns(mould)), arg)
   clean_columns(data, mould$columns, arg)
+}
+
+# Columns of new data that only the response judges
+limit_columns <- function(mould) {
+  if (identical(mould$outcome, "interval")) {
+    setdiff(mould$outcome_columns, names(mould$columns))
+  }
 }
 
 # Predictors, and response if asked for, of rows without missing values
@@ -309,7 +333,8 @@ forge_complete <- function(mould, data, outcome, arg) {
       x = matrix(0, 0, length(mould$x_names), dimnames = names),
       y = switch(mould$outcome,
         numeric = double(), factor = factor(levels = mould$levels),
-        matrix = matrix(0, 0, length(mould$outcome_columns))
+        matrix = matrix(0, 0, length(mould$outcome_columns)),
+        trials = , interval = matrix(0, 0, 2)
       )
     ))
   }

@@ -220,7 +220,7 @@ partial_bands.kb_bark_multinomial <- function(fit, points, pool, weights, type,
 
 # Of the whole predictor, if there are terms beside kernels
 mixed_bands <- function(fit, points, pool, weights, type, level) {
-  if (type == "response" && !has_noise(fit)) {
+  if (type == "response" && !is_gaussian(fit)) {
     return(partial_bands.default(fit, points, pool, weights, type, level))
   }
   chosen <- which(weights > 0)

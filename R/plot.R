@@ -49,7 +49,7 @@ fit_picture <- function(x, level, n) {
     return(fields_picture(x, n))
   }
   if (is.null(n)) n <- 200
-  if (is_probit(x) || is_ordered(x)) {
+  if (has_classes(x)) {
     classes_picture(x, level, n)
   } else if (has_one_input(x)) {
     curve_picture(x, level, n)
@@ -67,17 +67,27 @@ curve_picture <- function(x, level, n) {
   at <- training_x(x)[, 1]
   grid <- curve_grid(x, at, n)
   f <- predicted(x, grid, interval = "credible", level = level)
-  new <- predicted(x, grid, interval = "prediction", level = level)
+  new <- if (has_quantiles(x)) {
+    predicted(x, grid, interval = "prediction", level = level)
+  }
   new_picture(panel(
-    colnames(x$data$x), x$mould$outcome_name,
-    band_layer(grid, new, alpha = 0.25, label = percent_label(level, "y")),
+    colnames(x$data$x), response_label(x),
+    if (!is.null(new)) {
+      band_layer(grid, new, alpha = 0.25, label = percent_label(level, "y"))
+    },
     band_layer(grid, f,
-      alpha = 0.6, label = percent_label(level, if (has_noise(x)) "f" else "expected")
+      alpha = 0.6, label = percent_label(level, if (is_glm(x)) "expected" else "f")
     ),
-    points_layer(at, training_response(x), colour = "grey", alpha = 0.8),
+    points_layer(at, shown_response(x), colour = "grey", alpha = 0.8),
     lines_layer(grid, f[, "fit"], lwd = 2, label = "mean"),
     centre_ticks(x)
   ))
+}
+
+# Of successes their share
+response_label <- function(x) {
+  name <- x$mould$outcome_name
+  if (identical(x$mould$outcome, "trials")) paste("share,", name) else name
 }
 
 # Along a single predictor; at the rows if there is no grid
@@ -126,11 +136,12 @@ centre_ticks <- function(x) {
 }
 
 observed_picture <- function(x, level) {
-  y <- training_response(x)
-  bands <- stats::predict(x, interval = "prediction", level = level)
+  y <- shown_response(x)
+  interval <- if (has_quantiles(x)) "prediction" else "credible"
+  bands <- stats::predict(x, interval = interval, level = level)
   fit <- bands[, "fit"]
   inside <- y >= bands[, "lwr"] & y <= bands[, "upr"]
-  name <- x$mould$outcome_name
+  name <- response_label(x)
   new_picture(panel(
     paste("fitted", name), paste("observed", name),
     ranges_layer(fit, bands[, "lwr"], bands[, "upr"],

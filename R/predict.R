@@ -44,8 +44,10 @@ prediction_arguments <- function(fit, type, interval) {
     return(if (interval != "prediction") "interval")
   }
   if (is_glm(fit)) {
+    banded <- if (interval != "prediction") "interval"
     return(list(
-      response = "interval", link = if (interval != "prediction") "interval",
+      prob = banded, survival = c(banded, "times"),
+      response = if (has_quantiles(fit)) "interval" else banded, link = if (interval != "prediction") "interval",
       quantile = c("interval", "probs"), draws = "ndraws", log_score = "newy"
     )[[type]])
   }
@@ -216,7 +218,7 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
     rows <- training_rows(object)
     return(list(
       x = wide_x(object, rows),
-      complete = rep(TRUE, length(rows)), y = object$data$y[rows],
+      complete = rep(TRUE, length(rows)), y = pick_rows(object$data$y, rows),
       weights = object$data$weights[rows], names = training_names(object)
     ))
   }

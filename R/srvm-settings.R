@@ -13,7 +13,7 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   classes <- mould$outcome == "factor"
   # The noise at weight 1
   unit <- if (is.null(mould$weights) || classes) 1 else mean(mould$weights)
-  given <- without_offset(mould, classes)
+  given <- without_offset(mould, mould$y, classes)
   if (classes) {
     check_two_classes(mould$y, mould$outcome_name)
     prior <- probit_prior(prior)

@@ -21,8 +21,11 @@ const std::map<std::string, bark::Family> kFamilies{
     {"probit", bark::Family::kProbit},
     {"ordered", bark::Family::kOrdered},
     {"poisson", bark::Family::kPoisson},
-    {"binomial", bark::Family::kBinomial},
-    {"negbinomial", bark::Family::kNegativeBinomial}};
+    {"negbinomial", bark::Family::kNegativeBinomial},
+    {"binomial_logit", bark::Family::kBinomialLogit},
+    {"binomial_probit", bark::Family::kBinomialProbit},
+    {"censored_normal", bark::Family::kCensoredNormal},
+    {"censored_extreme", bark::Family::kCensoredExtreme}};
 
 // Rows of `bark_options` in R/bark-options.R.
 const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
@@ -123,6 +126,9 @@ bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
   if (config.containsElementNamed("classes")) out.classes = config["classes"];
   if (config.containsElementNamed("trials")) {
     out.trials = Rcpp::as<Eigen::VectorXd>(config["trials"]);
+  }
+  if (config.containsElementNamed("upper")) {
+    out.upper = Rcpp::as<Eigen::VectorXd>(config["upper"]);
   }
   if (config.containsElementNamed("terms")) out.terms = terms(config["terms"]);
   return out;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -86,8 +87,32 @@ std::vector<double> statistics(const GlmState& state) {
 }
 
 bark::Data glm_data(const Rcpp::List& config, const Eigen::MatrixXd& x) {
-  return bark_r::data(config, x, Eigen::VectorXd::Zero(x.rows()),
-                      Eigen::VectorXd::Ones(x.rows()));
+  bark::Data out = bark_r::data(config, x, Eigen::VectorXd::Zero(x.rows()),
+                                Eigen::VectorXd::Ones(x.rows()));
+  out.upper = out.y;
+  return out;
+}
+
+// Sets of rows are known up to intervals: the first above a limit, the second
+// below one, the third up to a cell.
+Eigen::VectorXd censor(bark::Data& data, Eigen::VectorXd y) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kLimit = 0.3, kCell = 0.8;
+  data.upper = y;
+  if (!data.censored()) return y;
+  for (Eigen::Index i = 0; i < y.size(); ++i) {
+    if (i % 4 == 0 && y[i] > kLimit) {
+      y[i] = kLimit;
+      data.upper[i] = kInfinity;
+    } else if (i % 4 == 1 && y[i] < kLimit) {
+      y[i] = -kInfinity;
+      data.upper[i] = kLimit;
+    } else if (i % 4 == 2) {
+      y[i] = kCell * std::floor(y[i] / kCell);
+      data.upper[i] = y[i] + kCell;
+    }
+  }
+  return y;
 }
 
 }  // namespace
@@ -107,7 +132,8 @@ Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
     GlmState state(data, setting);
     state.draw_prior(rng);
     const auto respond = [&] {
-      state.set_response(data, state.likelihood().simulate(state.fit(), rng));
+      Eigen::VectorXd y = state.likelihood().simulate(state.fit(), rng);
+      state.set_response(data, censor(data, std::move(y)));
     };
     respond();
     const std::vector<double> first = statistics(state);
@@ -130,6 +156,7 @@ Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
 // log p(y | f) of one row and its derivatives, one row per f.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd bark_glm_rows_cpp(Rcpp::List config, const Eigen::VectorXd& y,
+                                  const Eigen::VectorXd& upper,
                                   const Eigen::VectorXd& f,
                                   std::vector<double> parameters) {
   Eigen::MatrixXd out(f.size(), 3);
@@ -138,7 +165,8 @@ Eigen::MatrixXd bark_glm_rows_cpp(Rcpp::List config, const Eigen::VectorXd& y,
     data.family = bark_r::family(config["family"]);
     data.y = y.segment(i, 1);
     data.trials = Eigen::VectorXd::Constant(1, config["trials"]);
-    const auto rows = bark::make_likelihood(data);
+    data.upper = upper.segment(i, 1);
+    const auto rows = bark::make_likelihood(data, bark::Prior());
     rows->set_parameters(parameters);
     const auto at = rows->derivatives(f.segment(i, 1));
     out.row(i) << at.log_likelihood, at.first[0], at.minus_second[0];

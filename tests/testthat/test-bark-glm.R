@@ -3,6 +3,11 @@
 #
 # Seen to fail, one fault at a time: see the end of this list in each test.
 
+glm_families <- c(
+  "poisson", "negbinomial", "binomial_logit", "binomial_probit",
+  "censored_normal", "censored_extreme"
+)
+
 glm_pairs <- if (extended()) 40000 else 5000
 
 # Coefficients with tails so light that counts stay small
@@ -31,7 +36,7 @@ glm_scores <- function(family, prior, move, turns = 30, again = FALSE,
 # Two crossed factors, one with slopes. The t priors of their standard deviations
 # have heavy tails: binomial responses only.
 grouped_config <- function() {
-  config <- glm_config("binomial")
+  config <- glm_config("binomial_logit")
   config$terms$groupings <- list(
     list(group = c(1, 1, 2, 2, 2), count = 2, z = matrix(1, 5), scale = 0.7),
     list(
@@ -50,10 +55,12 @@ test_that("each move leaves the joint law of parameters and data invariant", {
     glm_prior(nu = 3), glm_prior(nu = 3, centre_sd = 0.4),
     bark_setting("equal", own_scales = TRUE, nu = 3, alpha = 8, eps = 1)
   )
-  for (family in c("poisson", "binomial", "negbinomial")) {
+  for (family in glm_families) {
     moves <- c(
       "birth_death", "relocate", "local", "scales", "flips", "coefficients",
-      if (family == "negbinomial") "parameters"
+      if (!family %in% c("poisson", "binomial_logit", "binomial_probit")) {
+        "parameters"
+      }
     )
     for (move in moves) {
       prior <- priors[[1]]
@@ -64,7 +71,7 @@ test_that("each move leaves the joint law of parameters and data invariant", {
   }
   for (move in c("birth_death", "relocate", "scales", "coefficients")) {
     for (k in 2:3) {
-      expect_lt(max(abs(c(0, glm_scores("binomial", priors[[k]], move)))), 6.2,
+      expect_lt(max(abs(c(0, glm_scores("binomial_logit", priors[[k]], move)))), 6.2,
         label = paste(move, k)
       )
     }
@@ -72,21 +79,21 @@ test_that("each move leaves the joint law of parameters and data invariant", {
 })
 
 test_that("whole sweeps leave it invariant, also with heavy tails", {
-  for (family in c("poisson", "binomial", "negbinomial")) {
+  for (family in glm_families) {
     expect_lt(max(abs(glm_scores(family, glm_prior(nu = 3), "sweep", 5, TRUE))),
       6.2,
       label = family
     )
   }
   cauchy <- bark_setting("select_different", own_scales = TRUE, nu = 3)
-  expect_lt(max(abs(glm_scores("binomial", cauchy, "sweep", 5, TRUE))), 6.2)
+  expect_lt(max(abs(glm_scores("binomial_logit", cauchy, "sweep", 5, TRUE))), 6.2)
 })
 
 test_that("groups leave it invariant", {
   # Null: as above, 3 calls with about 300 scores each.
   for (move in c("groups", "coefficients", "sweep")) {
     again <- move == "sweep"
-    z <- glm_scores("binomial", glm_prior(nu = 3), move, if (again) 5 else 30,
+    z <- glm_scores("binomial_logit", glm_prior(nu = 3), move, if (again) 5 else 30,
       again, grouped_config()
     )
     expect_lt(max(abs(z)), 6.2, label = move)
@@ -96,33 +103,65 @@ test_that("groups leave it invariant", {
 test_that("log densities and their derivatives are right", {
   f <- c(-3, -0.5, 0, 0.7, 2, 4)
   y <- c(0, 2, 1, 3, 2, 0)
+  upper <- c(0, 2.3, Inf, 3, 2.01, 2)
+  lower <- c(0, 2, 1, 3, 2, -Inf)
+  # Numbers with these probabilities that noise is larger
+  censored <- function(above, log_density) {
+    function(y, f) {
+      s <- 0.7
+      ifelse(lower == upper, log_density((lower - f) / s) - log(s),
+        log(above((lower - f) / s) - above((upper - f) / s))
+      )
+    }
+  }
   densities <- list(
     poisson = function(y, f) stats::dpois(y, exp(f), log = TRUE),
-    binomial = function(y, f) {
+    negbinomial = function(y, f) {
+      stats::dnbinom(y, size = 0.7, mu = exp(f), log = TRUE)
+    },
+    binomial_logit = function(y, f) {
       stats::dbinom(y, 3, stats::plogis(f), log = TRUE)
     },
-    negbinomial = function(y, f) {
-      stats::dnbinom(y, size = 1.7, mu = exp(f), log = TRUE)
-    }
+    binomial_probit = function(y, f) {
+      stats::dbinom(y, 3, stats::pnorm(f), log = TRUE)
+    },
+    censored_normal = censored(
+      function(e) stats::pnorm(e, lower.tail = FALSE),
+      function(e) stats::dnorm(e, log = TRUE)
+    ),
+    censored_extreme = censored(
+      function(e) exp(-exp(e)), function(e) e - exp(e)
+    )
   )
   for (family in names(densities)) {
     density <- densities[[family]]
+    is_censored <- grepl("censored", family)
     rows <- bark_glm_rows_cpp(
-      list(family = family, trials = 3), y, f,
-      if (family == "negbinomial") 1.7 else numeric()
+      list(family = family, trials = 3), if (is_censored) lower else y, upper,
+      f, 0.7
     )
-    expect_equal(rows[, 1], density(y, f))
+    expect_equal(rows[, 1], density(y, f), label = family)
     h <- 1e-4
     up <- density(y, f + h)
     down <- density(y, f - h)
-    expect_equal(rows[, 2], (up - down) / (2 * h), tolerance = 1e-5)
+    expect_equal(rows[, 2], (up - down) / (2 * h),
+      tolerance = 1e-5, label = family
+    )
     expect_equal(rows[, 3], -(up - 2 * density(y, f) + down) / h^2,
-      tolerance = 1e-3
+      tolerance = 1e-3, label = family
     )
   }
   # Far out nothing overflows.
-  far <- bark_glm_rows_cpp(
-    list(family = "binomial", trials = 3), c(1, 1), c(-900, 900), numeric()
+  far <- c(-900, 900)
+  for (family in c("binomial_logit", "binomial_probit")) {
+    rows <- bark_glm_rows_cpp(
+      list(family = family, trials = 3), c(1, 1), c(1, 1), far, numeric()
+    )
+    expect_true(all(is.finite(rows)), label = family)
+  }
+  rows <- bark_glm_rows_cpp(
+    list(family = "censored_normal", trials = 3), c(1, -Inf), c(Inf, 1), far,
+    0.7
   )
-  expect_true(all(is.finite(far)))
+  expect_true(all(is.finite(rows)))
 })

@@ -6,16 +6,21 @@
 
 namespace kernelbayes {
 
+/// log phi(x).
+inline double log_normal_density(double x) {
+  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+  return -0.5 * x * x - kHalfLogTwoPi;
+}
+
 /// log Phi(x) to about 1e-13, relative, in both tails.
 inline double log_normal_cdf(double x) {
   constexpr double kRootHalf = 0.70710678118654752440;
-  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   if (x > 0) return std::log1p(-0.5 * std::erfc(x * kRootHalf));
   // The asymptotic series, if erfc() underflows.
   constexpr double kFar = -37;
   if (x > kFar) return std::log(0.5 * std::erfc(-x * kRootHalf));
   const double s = 1 / (x * x);
-  return -0.5 * x * x - std::log(-x) - kHalfLogTwoPi +
+  return log_normal_density(x) - std::log(-x) +
          std::log1p(-s * (1 - 3 * s * (1 - 5 * s)));
 }
 
@@ -26,7 +31,6 @@ inline double log_normal_between(double from, double to) {
   if (to == kInfinity) return log_normal_cdf(-from);
   if (from == -kInfinity) return log_normal_cdf(to);
   constexpr double kRootHalf = 0.70710678118654752440;
-  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   if (from <= 0 && to >= 0) {  // a sum of two positive numbers
     return std::log(0.5 *
                     (std::erf(to * kRootHalf) - std::erf(from * kRootHalf)));
@@ -37,7 +41,7 @@ inline double log_normal_between(double from, double to) {
   constexpr double kNarrow = 1e-5;
   const double width = to - from, middle = near + width / 2;
   if (width * std::max(middle, 1.0) < kNarrow) {
-    return std::log(width) - 0.5 * middle * middle - kHalfLogTwoPi;
+    return std::log(width) + log_normal_density(middle);
   }
   const double most = log_normal_cdf(-near);
   return most + std::log(-std::expm1(log_normal_cdf(-far) - most));

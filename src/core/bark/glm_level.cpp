@@ -43,10 +43,13 @@ void GlmLevel::sweep(const Turn&, Counts& counts, Rng& rng) {
 
 void GlmLevel::record(Draws& draws, Rng&) const {
   draws.kernels.record(state_);
-  draws.noise.push_back(1);
+  draws.noise.push_back(state_.likelihood().noise_precision());
   draws.log_likelihood.push_back(state_.log_likelihood());
-  for (const double v : state_.likelihood().parameters()) {
-    draws.parameters.push_back(v);
+  // The scale of noise is recorded as that of other families is.
+  if (!model_->data.censored()) {
+    for (const double v : state_.likelihood().parameters()) {
+      draws.parameters.push_back(v);
+    }
   }
   draws.terms.add(state_.terms());
   draws.terms.level.push_back(state_.kernel_mean());

@@ -23,6 +23,8 @@ class GlmLikelihood : public Likelihood {
   Eigen::VectorXd each(const Eigen::VectorXd& f) const { return rows(f).value; }
 
   virtual std::vector<double> parameters() const { return {}; }
+  /// Of families with noise, whose scale is their only parameter.
+  virtual double noise_precision() const { return 1; }
   virtual void set_parameters(const std::vector<double>&) {}
   /// From their prior, or given f.
   virtual void draw_parameters(Rng&) {}
@@ -39,11 +41,26 @@ class GlmLikelihood : public Likelihood {
   };
   virtual Rows rows(const Eigen::VectorXd& f) const = 0;
 
+  /// Moves of the only parameter, which is positive, given f.
+  void step_in_log(const Eigen::VectorXd& f, Rng& rng);
+  /// log of the prior density of its logarithm.
+  virtual double log_prior() const { return 0; }
+
   double constant_ = 0;
 };
 
-/// That of the family, the responses and the trials of `data`.
-std::unique_ptr<GlmLikelihood> make_likelihood(const Data& data);
+using LikelihoodPtr = std::unique_ptr<GlmLikelihood>;
+
+/// That of the family and the responses of `data`.
+LikelihoodPtr make_likelihood(const Data& data, const Prior& prior);
+
+// Its entries.
+LikelihoodPtr poisson(const Data& data, const Prior& prior);
+LikelihoodPtr negative_binomial(const Data& data, const Prior& prior);
+LikelihoodPtr binomial_logit(const Data& data, const Prior& prior);
+LikelihoodPtr binomial_probit(const Data& data, const Prior& prior);
+LikelihoodPtr censored_normal(const Data& data, const Prior& prior);
+LikelihoodPtr censored_extreme(const Data& data, const Prior& prior);
 
 }  // namespace bark
 }  // namespace kernelbayes

@@ -28,7 +28,7 @@ GlmState::GlmState(const Data& data, const Prior& prior)
     : data_(&data),
       prior_(&prior),
       columns_(data, prior),
-      likelihood_(make_likelihood(data)),
+      likelihood_(make_likelihood(data, prior)),
       terms_(data.terms) {
   TermValues values = terms_.values();
   values.gamma = linear_mean();
@@ -233,7 +233,7 @@ void GlmState::draw_prior(Rng& rng) {
 void GlmState::set_response(Data& data, Eigen::VectorXd y) {
   const std::vector<double> parameters = likelihood_->parameters();
   data.y = std::move(y);
-  likelihood_ = make_likelihood(data);
+  likelihood_ = make_likelihood(data, *prior_);
   likelihood_->set_parameters(parameters);
   at_ = likelihood_->derivatives(fit_);
 }

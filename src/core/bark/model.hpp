@@ -135,8 +135,11 @@ enum class Family {
   kProbit,
   kOrdered,
   kPoisson,
-  kBinomial,
-  kNegativeBinomial
+  kNegativeBinomial,
+  kBinomialLogit,
+  kBinomialProbit,
+  kCensoredNormal,
+  kCensoredExtreme
 };
 
 /// What moves of a Backfit look at before all rows, see Backfit::glimpse():
@@ -153,6 +156,7 @@ struct Data {
   Family family = Family::kGaussian;
   int classes = 2;         // of an ordered response
   Eigen::VectorXd trials;  // of a binomial one
+  Eigen::VectorXd upper;   // of a censored one, whose lower limit is y
   TermData terms;
   /// From this number of rows on sweeps have moves in O(n), see backfits().
   int many_rows = 5000;
@@ -163,6 +167,7 @@ struct Data {
   bool student() const { return family == Family::kStudent; }
   bool ordered() const { return family == Family::kOrdered; }
   bool glm() const { return family >= Family::kPoisson; }
+  bool censored() const { return family >= Family::kCensoredNormal; }
   /// Is there a latent response?
   bool latent() const { return family == Family::kProbit || ordered(); }
   /// The class of a row, from 0.

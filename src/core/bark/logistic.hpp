@@ -1,0 +1,22 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "../arithmetic.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// exp(-|t|), which cannot overflow.
+Eigen::ArrayXd exp_minus_size(const Arithmetic& arithmetic,
+                              const Eigen::ArrayXd& t);
+
+/// p = 1 / (1 + exp(-t)), p (1 - p) and log(1 + exp(t)).
+struct Logistic {
+  Eigen::ArrayXd p, variance, log_sum;
+
+  Logistic(const Arithmetic& arithmetic, const Eigen::ArrayXd& t);
+};
+
+}  // namespace bark
+}  // namespace kernelbayes
