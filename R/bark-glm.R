@@ -183,7 +183,7 @@ column_quantiles <- function(draws, probs) {
 survival_block <- function(fit, f, pool, times, interval, level) {
   each <- lapply(times, function(time) {
     y <- rep(time, ncol(f))
-    1 - family_of(fit)$cdf(fit, f, pool, seq_len(nrow(f)), y)
+    1 - family_of(fit)$cdf(fit, f, NULL, pool, seq_len(nrow(f)), y)
   })
   mean <- do.call(cbind, lapply(each, colMeans))
   if (interval == "none") {
@@ -225,15 +225,16 @@ is_counts <- function(fit) identical(family_of(fit)$outcome, "numeric")
 #' Between the least and the largest quantile given one draw; by halving, of
 #' counts as far as numbers of this size tell neighbours apart, of other numbers
 #' to a billionth of the first interval.
+#' @param rows The rows, where numbers of trials matter.
 #' @return Rows x probs.
 #' @noRd
-response_quantiles <- function(fit, f, pool, probs) {
+response_quantiles <- function(fit, f, pool, probs, rows = NULL) {
   family <- family_of(fit)
   continuous <- isTRUE(family$continuous)
   every <- seq_len(nrow(f))
-  below <- function(y) colMeans(family$cdf(fit, f, pool, every, y))
+  below <- function(y) colMeans(family$cdf(fit, f, rows, pool, every, y))
   out <- vapply(probs, function(p) {
-    each <- family$quantile(fit, f, pool, every, p)
+    each <- family$quantile(fit, f, rows, pool, every, p)
     low <- apply(each, 2, min) - !continuous
     high <- apply(each, 2, max)
     turns <- if (continuous) 30 else Inf

@@ -63,6 +63,19 @@ refuse_mixed_terms <- function(mould, prior, control) {
   }
 }
 
+# The intercept of families that always have one, and an offset, do not count
+refuse_other_terms <- function(fit, what) {
+  recipe <- fit$mould$mixed
+  if (length(recipe$linear_columns) > 0 || length(recipe$groups) > 0) {
+    refuse_mixed_fit(fit, what)
+  }
+  if (inherits(fit, "kb_bark") && has_mixed(fit) && !is_glm(fit)) {
+    refuse_mixed_fit(fit, what)
+  }
+}
+
+has_offset <- function(fit) length(fit$mould$mixed$offset_column) > 0
+
 refuse_mixed_fit <- function(fit, what) {
   if (inherits(fit, "kb_bark") && has_mixed(fit)) {
     kb_abort(c(

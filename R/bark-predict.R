@@ -27,6 +27,7 @@
 #'   their distribution: integrated out in
 #'   means, intervals and log scores, drawn in draws and in intervals of
 #'   `"terms"` (the same for all rows of a group). `NA`: without groups.
+#' @param times For `"survival"`: finite numbers, in the units of the response.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return With n the rows of `newdata`, for gaussian fits in units of the
@@ -85,7 +86,25 @@
 #' * `"draws"`: draws of f, S x n.
 #' * `"log_score"`: log probabilities of the counts.
 #'
-#' All are computed from draws of f.
+#' For numbers of successes `"response"` (the probability of a success, with a
+#' credible interval), `"link"`, `"draws"` and `"log_score"` as above; for two
+#' classes with the logit link the types of probit fits.
+#'
+#' For responses that may be censored, Weibull, log-normal or normal ones:
+#' * `"response"`: the posterior mean of the expected response; with an interval a
+#'   matrix n x 3, whose limits are those of the expected response (`"credible"`)
+#'   or of a new one (`"prediction"`). Means of times with a long tail depend on
+#'   the few largest draws: the median, `type = "quantile"`, does not.
+#' * `"link"` (not for normal ones): the posterior mean of f, the log of a time.
+#' * `"quantile"`: a matrix n x `length(probs)`; of a new response by default.
+#' * `"survival"`: probabilities that a new response is above each of `times`, a
+#'   matrix n x `length(times)`; with a credible interval an array n x
+#'   `length(times)` x 3, whose limits are quantiles over draws.
+#' * `"draws"`: draws of f, S x n.
+#' * `"log_score"`: log posterior predictive densities of the responses, or
+#'   probabilities of the intervals known.
+#'
+#' All of these are computed from draws of f.
 #'
 #' For fits with terms beside kernels, of all families but several unordered
 #' classes, also

@@ -30,6 +30,11 @@
 #' `family = poisson()`: counts with the mean \eqn{e^{f(x_i)}}{exp(f(x_i))}.
 #' `family = "negbinomial"`: counts with this mean m and the variance m + m^2 /
 #' size, the size unknown. See *Counts*.
+#' `family = binomial()`: successes, each with the probability \eqn{1 / (1 +
+#' e^{-f(x_i)})}{1 / (1 + exp(-f(x_i)))}; `binomial("probit")` takes them, too. See
+#' *Successes and failures*.
+#' `family = "weibull"` and `"lognormal"`: times, which may be censored. See
+#' *Censored responses*.
 #'
 #' The centres \eqn{\chi_j} are rows of the data or the intercept (K = 1), each
 #' equally likely; a row may be chosen several times. J is a Poisson variable,
@@ -86,6 +91,35 @@
 #' Linear terms and groups are as above, with coefficients that are part of the state;
 #' `weights`, [evidence()][evidence.kb_bark], [cross_validate()] and temperatures are
 #' not defined.
+#'
+#' @section Successes and failures:
+#' The response is `cbind(successes, failures)`, or zeros and ones, or two classes
+#' (then predictions are classes and their probabilities). f has an intercept
+#' beside the kernels, whose prior is normal around the link of the share of
+#' successes, with `linear_sd` of [bark_prior()], 2.5 unless set, as its standard
+#' deviation. Otherwise these fits are as those of counts. Two classes with
+#' `binomial("probit")` have a sampler of their own, see *The sampler*.
+#'
+#' @section Censored responses:
+#' The response is a [survival::Surv()] object of type `"right"`, `"left"`,
+#' `"interval"` or `"interval2"`, or numbers. With f and noise \eqn{\sigma
+#' \epsilon}{sigma epsilon}
+#' * `family = "weibull"` (the default for `Surv()`): accelerated failure times,
+#'   \eqn{\log T = f(x) + \sigma \log E}{log T = f(x) + sigma log E} with E
+#'   exponential: T has Weibull's distribution with shape \eqn{1/\sigma}{1/sigma}
+#'   and scale \eqn{e^{f(x)}}{exp(f(x))}, as in [survival::survreg()].
+#' * `family = "lognormal"`: \eqn{\log T = f(x) + \sigma \epsilon}{log T = f(x) +
+#'   sigma epsilon} with normal \eqn{\epsilon}{epsilon}.
+#' * `family = gaussian()`: the response itself is f(x) plus normal noise. Limits of
+#'   detection are `Surv(pmax(y, limit), y > limit, type = "left")`.
+#'
+#' The logarithms, or the numbers, are standardised as those of other numeric
+#' responses, a censored one by its limit; f has an intercept, and the noise has
+#' the prior `noise` of [bark_prior()], on the precision
+#' \eqn{1/\sigma^2}{1/sigma^2}. An offset is added to f. `predict(type =
+#' "survival", times = )` gives probabilities of later times. `weights`,
+#' [evidence()][evidence.kb_bark], [cross_validate()], temperatures and Student's
+#' noise are not defined.
 #'
 #' @section Several classes:
 #' With `family = "multinomial"` each of C classes has a function
@@ -192,14 +226,15 @@
 #'   column per level.
 #' @param y Response, one value per row of `x`: a numeric vector, or classes as
 #'   a factor, character or logical vector; an ordered factor has ordered
-#'   classes.
+#'   classes; a matrix of successes and failures; a [survival::Surv()] object.
 #' @param formula,data A formula such as `y ~ .`, or with terms beside kernels
 #'   (see below), and the data frame it is evaluated in.
-#' @param family `gaussian()` or `binomial("probit")`, or their names
-#'   `"gaussian"` and `"probit"`; `"ordered"` for a factor whose levels are in
-#'   order; `"multinomial"`; for counts `poisson()`, or `"poisson"`, and
-#'   `"negbinomial"`. `NULL`: gaussian for a numeric response (0 and 1
-#'   too, with a message), ordered for an ordered factor of three levels or more
+#' @param family `gaussian()`, `binomial()` or `binomial("probit")`, or their names
+#'   `"gaussian"`, `"logit"` and `"probit"`; `"ordered"` for a factor whose levels
+#'   are in order; `"multinomial"`; for counts `poisson()`, or `"poisson"`, and
+#'   `"negbinomial"`; for times `"weibull"` and `"lognormal"`. `NULL`: gaussian for
+#'   a numeric response (0 and 1 too, with a message), weibull for `Surv()`,
+#'   ordered for an ordered factor of three levels or more
 #'   (all its levels, whether or not they have rows), otherwise probit for two
 #'   classes, multinomial for more. Two ordered levels give a probit model, in
 #'   which the second level of the factor (`TRUE`, the last string) is the class
@@ -299,6 +334,15 @@
 #'   family = poisson(), control = settings, seed = 1
 #' )
 #' predict(rates, data.frame(dose = 0.2, years = 1), interval = "credible")
+#'
+#' # Times, some of them censored
+#' if (requireNamespace("survival", quietly = TRUE)) {
+#'   lung <- na.omit(survival::lung[1:80, c("time", "status", "age", "ph.ecog")])
+#'   times <- bark(survival::Surv(time, status == 2) ~ ., lung,
+#'     control = settings, seed = 1
+#'   )
+#'   predict(times, lung[1:2, ], type = "survival", times = c(180, 365))
+#' }
 #'
 #' # A linear term and groups beside kernels
 #' data$clinic <- rep(letters[1:6], 10)

@@ -27,7 +27,10 @@
 #'   * for numeric responses `fit` (predictive mean), `error` (response minus
 #'     `fit`), `crps` (continuous ranked probability score, in units of the
 #'     response: smaller is better) and `pit`, the predictive probability of a
-#'     value below the response, uniform if predictions are calibrated;
+#'     value below the response, uniform if predictions are calibrated (of counts,
+#'     successes and censored responses a number at random between the
+#'     probabilities of their two ends). For successes `fit` and `error` are
+#'     shares, censored responses have no `error`, and both have no `crps`;
 #'   * for classes `class` (the most probable one), `wrong` (0 or 1), `brier`
 #'     (sum over classes of the squared error of the probability) and
 #'     `probability`, a matrix with one column per class. For [kgs()] they refer
@@ -143,7 +146,7 @@ check_refit <- function(fit) {
 
 # The fold of each row
 check_folds <- function(folds, y, seed) {
-  n <- length(y)
+  n <- NROW(y)
   if (length(folds) == 1) {
     folds <- check_count(folds, 2, n)
     group <- if (is.factor(y)) as.integer(y) else rep(1, n)
@@ -196,8 +199,7 @@ finished_folds <- function(fold, done) {
 
 # The parts of a fit that a refit needs, without draws
 refit_recipe <- function(fit) {
-  if (inherits(fit, "kb_bark")) refuse_glm(fit, "cross_validate")
-  refuse_mixed_fit(fit, "cross_validate")
+  refuse_other_terms(fit, "cross_validate")
   rows <- training_rows(fit)
   list(
     fit = switch(intersect(class(fit), c("kb_srvm", "kb_bark", "kb_kgs")),
@@ -206,13 +208,13 @@ refit_recipe <- function(fit) {
     arguments = utils::modifyList(
       fit$request, c(
         list(control = fit$control),
-        if (inherits(fit, "kb_bark")) fit$settings["family"]
+        if (inherits(fit, "kb_bark")) list(family = given_family(fit))
       ),
       keep.null = TRUE
     ),
-    x = fit$data$x[rows, , drop = FALSE], y = fit$data$y[rows],
+    x = fit$data$x[rows, , drop = FALSE], y = pick_rows(fit$data$y, rows),
     weights = fit$data$weights[rows],
-    offset = if (!is.null(fit$data$mixed)) mixed_offset(fit)[rows]
+    offset = if (has_offset(fit)) mixed_offset(fit)[rows]
   )
 }
 
@@ -220,9 +222,9 @@ refit_recipe <- function(fit) {
 score_fold <- function(task, shared) {
   recipe <- shared$fits[[task$model]]
   out <- shared$fold == task$fold
-  pick <- function(v, rows) if (is.null(v)) NULL else v[rows]
+  pick <- function(v, rows) if (is.null(v)) NULL else pick_rows(v, which(rows))
   arguments <- c(
-    list(recipe$x[!out, , drop = FALSE], recipe$y[!out]), recipe$arguments,
+    list(recipe$x[!out, , drop = FALSE], pick(recipe$y, !out)), recipe$arguments,
     list(seed = task$seed, progress = FALSE)
   )
   arguments$weights <- pick(recipe$weights, !out)
@@ -235,7 +237,7 @@ score_fold <- function(task, shared) {
     kb_message = function(m) invokeRestart("muffleMessage")
   )
   scores <- score_rows(
-    fit, recipe$x[out, , drop = FALSE], recipe$y[out],
+    fit, recipe$x[out, , drop = FALSE], pick(recipe$y, out),
     list(
       weights = pick(recipe$weights, out), offset = pick(recipe$offset, out)
     )
@@ -250,8 +252,10 @@ score_fold <- function(task, shared) {
 score_rows <- function(fit, x, y, more) {
   if (is.factor(y)) {
     score_classes(fit, x, y, more["offset"])
-  } else {
+  } else if (is_gaussian(fit)) {
     score_numbers(fit, x, y, more)
+  } else {
+    score_others(fit, x, y, more["offset"])
   }
 }
 
@@ -265,16 +269,41 @@ asker <- function(fit, x, more) {
 
 score_numbers <- function(fit, x, y, more) {
   ask <- asker(fit, x, more)
-  # The ranked score is twice the mean over quantiles of the pinball loss.
   probs <- seq(0.005, 0.995, 0.01)
   q <- ask(type = "quantile", probs = probs)
   above <- y - q
-  pinball <- above * (rep(probs, each = length(y)) - (above < 0))
   mean <- asker(fit, x, more["offset"])()
   data.frame(
     log_score = ask(type = "log_score", newy = y), fit = mean,
-    error = y - mean, crps = 2 * rowMeans(pinball), pit = rowMeans(above > 0)
+    error = y - mean, crps = quantile_crps(above, probs),
+    pit = rowMeans(above > 0)
   )
+}
+
+#' The ranked score is twice the mean over quantiles of the pinball loss
+#' @param above Responses minus quantiles, rows x `probs`.
+#' @noRd
+quantile_crps <- function(above, probs) {
+  2 * rowMeans(above * (rep(probs, each = nrow(above)) - (above < 0)))
+}
+
+# Counts, successes and numbers that may be censored
+score_others <- function(fit, x, y, more) {
+  ask <- asker(fit, x, more)
+  mean <- ask(type = "response")
+  mixed <- check_new_mixed(fit, NULL, NULL, more$offset)
+  rows <- prediction_rows(fit, x, y, FALSE, TRUE, NULL, mixed)
+  out <- data.frame(
+    log_score = ask(type = "log_score", newy = y), fit = mean,
+    error = shown_response(fit, y) - mean
+  )
+  if (is_counts(fit)) {
+    probs <- seq(0.005, 0.995, 0.01)
+    above <- y - ask(type = "quantile", probs = probs)
+    out$crps <- quantile_crps(above, probs)
+  }
+  out$pit <- drawn_pit(fit, rows, fit$seed)
+  out
 }
 
 score_classes <- function(fit, x, y, more) {
@@ -307,11 +336,8 @@ summary.kb_cross_validation <- function(object, ...) {
   se <- function(v) sqrt(n) * stats::sd(v)
   elpd <- colSums(scores)
   gap <- scores - scores[, which.max(elpd)]
-  means <- if ("crps" %in% names(object)) {
-    data.frame(
-      rmse = vapply(models, function(m) sqrt(mean(m$error^2)), 0),
-      crps = vapply(models, function(m) mean(m$crps), 0)
-    )
+  means <- if ("pit" %in% names(object)) {
+    number_means(models, object)
   } else {
     data.frame(
       error = vapply(models, function(m) mean(m$wrong), 0),
@@ -323,6 +349,16 @@ summary.kb_cross_validation <- function(object, ...) {
     difference = colSums(gap), difference_se = apply(gap, 2, se), means,
     weight = stack_scores(scores), row.names = NULL
   )
+}
+
+# Of numbers: without those that are censored, or have no ranked score
+number_means <- function(models, object) {
+  error <- function(m) sqrt(mean(m$error^2, na.rm = TRUE))
+  out <- list(rmse = vapply(models, error, 0))
+  if ("crps" %in% names(object)) {
+    out$crps <- vapply(models, function(m) mean(m$crps), 0)
+  }
+  data.frame(out)
 }
 
 #' Weights of the mixture with the highest log score, by the EM algorithm

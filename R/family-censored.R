@@ -60,15 +60,15 @@ family_of_censored <- function(normal, logs, mean, ...) {
         log_between(shape, e[[1]], e[[2]])
       ), nrow(f))
     },
-    cdf = function(fit, f, pool, chosen, y) {
+    cdf = function(fit, f, rows, pool, chosen, y) {
       matrix(-expm1(shape$log_survival(
         standard(fit, f, pool, chosen, y)
       )), nrow(f))
     },
-    quantile = function(fit, f, pool, chosen, p) {
+    quantile = function(fit, f, rows, pool, chosen, p) {
       to(f + scale_of(fit, f, pool, chosen) * shape$quantile(p))
     },
-    continuous = TRUE,
+    ends = identity, continuous = TRUE,
     intercept = function(y, offset) 0,
     truncation = FALSE,
     check = function(mould, prior) {
@@ -144,5 +144,5 @@ family_lognormal <- family_of_censored(TRUE, TRUE,
 # Limits of detection
 family_censored <- family_of_censored(TRUE, FALSE,
   function(f, scale) f,
-  derived = TRUE, title = ", censored"
+  derived = "gaussian", title = ", censored"
 )

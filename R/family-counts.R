@@ -33,15 +33,16 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
     log_lik = function(fit, f, rows, pool, chosen) {
       with_size(density)(fit, f, pool, chosen, rep(rows$y, each = nrow(f)))
     },
-    cdf = function(fit, f, pool, chosen, y) {
+    cdf = function(fit, f, rows, pool, chosen, y) {
       with_size(cdf)(fit, f, pool, chosen, rep(y, each = nrow(f)))
     },
-    quantile = function(fit, f, pool, chosen, p) {
+    quantile = function(fit, f, rows, pool, chosen, p) {
       with_size(quantile)(fit, f, pool, chosen, p)
     },
     variance = function(fit, f, pool, chosen) {
       with_size(variance)(fit, f, pool, chosen, NULL)
     },
+    ends = function(y) cbind(y - 1, y),
     intercept = function(y, offset) {
       most <- max(offset)
       log(max(sum(y), 0.5)) - most - log(sum(exp(offset - most)))

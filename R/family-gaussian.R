@@ -16,6 +16,12 @@ family_gaussian <- list(
       chosen_df(fit, pool, chosen)
     )
   },
+  cdf = function(fit, f, rows, pool, chosen, y) {
+    e <- (rep(y, each = nrow(f)) - f) / response_sd(fit, rows, pool, chosen)
+    df <- chosen_df(fit, pool, chosen)
+    if (has_student_noise(df)) stats::pt(e, df) else stats::pnorm(e)
+  },
+  ends = function(y) cbind(y, y),
   noise = TRUE, truncation = TRUE, rung_power = 4
 )
 

@@ -33,6 +33,19 @@ family_of_trials <- function(link, inverse, counted, ...) {
         ifelse(failures > 0, failures * no, 0)
       matrix(out, nrow(f))
     },
+    cdf = function(fit, f, rows, pool, chosen, y) {
+      trials <- rep(counted(rows$y)$trials, each = nrow(f))
+      y <- rep(y, each = nrow(f))
+      matrix(stats::pbinom(y, trials, as.vector(inverse(f))), nrow(f))
+    },
+    quantile = function(fit, f, rows, pool, chosen, p) {
+      trials <- rep(counted(rows$y)$trials, each = nrow(f))
+      matrix(stats::qbinom(p, trials, as.vector(inverse(f))), nrow(f))
+    },
+    ends = function(y) {
+      s <- counted(y)$y
+      cbind(s - 1, s)
+    },
     # Of a single trial
     variance = function(fit, f, pool, chosen) {
       p <- inverse(f)
@@ -70,11 +83,11 @@ family_logit <- family_of_trials("logit", stats::plogis, class_counts,
 trial_types <- c("response", "link", "draws", "log_score")
 
 family_trials_logit <- family_of_trials("logit", stats::plogis, trial_counts,
-  outcome = "trials", derived = TRUE, title = ", binomial, logit",
+  outcome = "trials", derived = "logit", title = ", binomial, logit",
   types = trial_types
 )
 
 family_trials_probit <- family_of_trials("probit", stats::pnorm, trial_counts,
-  outcome = "trials", derived = TRUE, title = ", binomial, probit",
+  outcome = "trials", derived = "probit", title = ", binomial, probit",
   types = trial_types
 )

@@ -18,6 +18,9 @@
 # * `expected`, `respond`, `log_lik`: given draws f, S x n, of the draws
 #   `chosen` of a pool: expected responses (of classes, probabilities), draws of
 #   new responses, log densities of the responses of `rows`.
+# * `cdf`: given draws as above, the distribution functions of responses at
+#   numbers, one per row; `ends`: the two numbers between which a response lies, a
+#   matrix: the one before and itself if they are whole.
 # * `truncation`: does bark's truncation approximation support it?
 # * `rung_power`: the exponent by which rungs of bark's ladder approach 0. With
 #   latent scales or several cut points even kernels of tiny amplitude fit the
@@ -25,10 +28,10 @@
 # * `check`: in bark(), a check of the response and the prior.
 # * `shown`: the responses beside which predictions are drawn, as numbers (NA if
 #   they are censored), where they are not numbers or classes.
-# * `derived`: does only the response choose it, see `bark_family()`?
+# * `derived`: if the response chooses it, the family that a user gives, see
+#   `bark_family()`.
 # * Of families without a latent normal form also `parameters`: the names of
-#   those beside f; `cdf` at numbers, `quantile` at a probability
-#   and `variance`, S x n; and
+#   those beside f; `quantile` at a probability and `variance`, S x n; and
 #   `intercept`: its prior mean, from the responses and their offsets.
 response_families <- list(
   gaussian = family_gaussian, student = family_student, probit = family_probit,
@@ -104,8 +107,14 @@ note_numbers <- function(family, mould) {
 
 # Names that a user may give
 named_families <- function() {
-  derived <- vapply(response_families, function(row) isTRUE(row$derived), NA)
+  derived <- vapply(response_families, function(row) !is.null(row$derived), NA)
   setdiff(stored_families, names(response_families)[derived])
+}
+
+# The name by which a user gives the family of a fit
+given_family <- function(fit) {
+  derived <- family_of(fit)$derived
+  if (is.null(derived)) fit$settings$family else derived
 }
 
 # The row of a fit

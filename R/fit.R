@@ -245,23 +245,43 @@ fitted.kb_fit <- function(object, ...) {
 #' Residuals
 #'
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
+#' @param type `"response"`, see Value. `"quantile"`: randomised quantile
+#'   residuals (Dunn and Smyth, 1996), the standard normal quantiles of the
+#'   posterior predictive probabilities of a smaller response. Counts, classes
+#'   (in the order of their levels) and censored responses are given a
+#'   probability at random between those of their two ends. They are nearly
+#'   standard normal if the model is right, for all kinds of responses.
+#' @param seed For `"quantile"`: a whole number, or `NULL` to draw from R's
+#'   generator.
 #' @param ... Not used: unknown arguments are errors.
-#' @return A vector, one number per training row: the response minus the
-#'   posterior mean of f. For two classes 0 or 1 (the second level) minus the
+#' @return A vector, one number per training row. `"response"`: the response minus
+#'   the posterior mean of f, or of the expected response (of counts and times); the
+#'   share of successes minus the probability; `NA` for censored responses. For two classes 0 or 1 (the second level) minus the
 #'   probability of the second level; for more, 1 minus the probability of the
 #'   row's class. Probabilities are those of `predict(type = "prob")`; for
 #'   [kgs()] those of the true class, without label noise. `fitted()` is
 #'   `predict(object)`: means of f, or classes. For fits of [kbr()] both have
 #'   one column per state. Character row names are kept in both and in the
 #'   results of `predict()`.
+#' @references
+#' Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. *Journal of
+#' Computational and Graphical Statistics* 5, 236-244.
+#' \doi{10.1080/10618600.1996.10474708}
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
 #' head(residuals(fit))
+#' qqnorm(residuals(fit, type = "quantile", seed = 1))
 #' head(fitted(fit))
 #' @export
-residuals.kb_fit <- function(object, ...) {
+residuals.kb_fit <- function(object, type = c("response", "quantile"),
+                             seed = NULL, ...) {
   object <- checked_fit(object, ...)
+  if (check_choice(type, c("response", "quantile")) == "quantile") {
+    out <- quantile_residuals(object, seed)
+    return(name_rows(out, training_names(object)))
+  }
+  refuse_idle_seed(seed)
   y <- shown_response(object)
   if (is.factor(y)) {
     out <- class_residuals(y, stats::predict(object, type = "prob"))

@@ -30,7 +30,11 @@ outcome_kind <- function(y, outcome) {
       outcome_kind(y, "either")
     },
     binomial = if (classes) "factor" else "trials",
-    number = if (inherits(y, "Surv")) "interval" else "numeric",
+    number = if (inherits(y, "Surv") || is_limits(y)) {
+      "interval"
+    } else {
+      "numeric"
+    },
     either = if (classes) "factor" else "numeric",
     outcome
   )
@@ -107,8 +111,10 @@ refuse_outcome <- function(y, outcome, arg) {
     ordered = "a factor, with its levels in their order",
     trials = "a matrix of two columns, successes and failures, or zeros and
               ones",
-    interval = "numeric, or a {.fn survival::Surv} object of type
-                {.val {surv_types}}",
+    interval = paste(
+      "numeric, a Surv object of the survival package with the type",
+      paste0(toString(surv_types[-4]), " or ", surv_types[[4]])
+    ),
     matrix = "numeric: a vector, or a matrix or data frame of such columns"
   )[[outcome]]
   type <- if (is.atomic(y) && !is.null(dim(y))) paste(" of type", typeof(y))
@@ -184,7 +190,12 @@ is_interval <- function(y) {
   if (inherits(y, "Surv")) {
     return(attr(y, "type") %in% surv_types)
   }
-  is.numeric(y) && NCOL(y) == 1
+  is.numeric(y) && (NCOL(y) == 1 || is_limits(y))
+}
+
+# Limits as fits hold them
+is_limits <- function(y) {
+  is.matrix(y) && identical(colnames(y), c("lower", "upper"))
 }
 
 #' Limits of numbers known up to an interval
@@ -196,6 +207,9 @@ is_interval <- function(y) {
 #' @noRd
 outcome_interval <- function(y, arg) {
   names <- list(NULL, c("lower", "upper"))
+  if (is_limits(y)) {
+    return(check_limits(y, arg))
+  }
   if (!inherits(y, "Surv")) {
     refuse_infinite(y, arg)
     return(matrix(as.double(y), length(y), 2, dimnames = names))
@@ -209,7 +223,17 @@ outcome_interval <- function(y, arg) {
     ifelse(status == 2, -Inf, start),
     ifelse(status == 0, Inf, ifelse(status == 3, end, start))
   )
-  refuse_infinite(out[is.finite(out[, 1]) | is.finite(out[, 2]), ][0], arg)
   dimnames(out) <- names
-  out
+  check_limits(out, arg)
+}
+
+check_limits <- function(y, arg) {
+  odd <- which(y[, 1] > y[, 2] | (is.infinite(y[, 1]) & y[, 1] == y[, 2]))
+  if (length(odd) > 0) {
+    refuse(arg, "outcome", "must have finite numbers, or limits in their order.",
+      "Row {odd[[1]]} is from {format(y[odd[[1]], 1])} to
+       {format(y[odd[[1]], 2])}."
+    )
+  }
+  y
 }

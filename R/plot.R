@@ -135,10 +135,23 @@ centre_ticks <- function(x) {
   )
 }
 
+# Intervals of new shares of successes, of as many trials as there were
+share_bands <- function(x, level) {
+  rows <- prediction_rows(x, NULL, NULL, TRUE, TRUE)
+  pool <- posterior_pool(x)
+  f <- posterior_draws(x, rows$x, pool, seq_along(pool$weights))
+  ends <- response_quantiles(x, f, pool, interval_ends(level), rows)
+  cbind(fit = stats::predict(x), lwr = ends[, 1], upr = ends[, 2]) /
+    cbind(1, rowSums(rows$y), rowSums(rows$y))
+}
+
 observed_picture <- function(x, level) {
   y <- shown_response(x)
-  interval <- if (has_quantiles(x)) "prediction" else "credible"
-  bands <- stats::predict(x, interval = interval, level = level)
+  bands <- if (has_quantiles(x)) {
+    stats::predict(x, interval = "prediction", level = level)
+  } else {
+    share_bands(x, level)
+  }
   fit <- bands[, "fit"]
   inside <- y >= bands[, "lwr"] & y <= bands[, "upr"]
   name <- response_label(x)
