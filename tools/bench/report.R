@@ -18,8 +18,8 @@ with_error <- function(v, digits) {
 }
 
 # A row per data set and method: means of `scores`, columns of `rows` by their
-# headings, each with the difference of the method `beside` to it over the repeats
-# that both have, and seconds of the processor.
+# headings, each with the difference of the method `beside` to it over the
+# repeats that both have, and seconds of the processor.
 table_beside <- function(rows, beside, scores, digits = 3) {
   kinds <- unique(rows[c("data", "method")])
   lines <- lapply(seq_len(nrow(kinds)), function(i) {

@@ -78,7 +78,7 @@ run_cells_here <- function(cells, cache, control = list()) {
     row
   })
   rows <- do.call(rbind, rows)
-  if (is.null(rows)) stop("no fit was finished.")
+  if (is.null(rows)) stop("No fit was finished.", call. = FALSE)
   rows
 }
 
