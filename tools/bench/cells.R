@@ -1,6 +1,6 @@
 # Start of the benchmarks that run methods on repeats of data sets and keep the
-# results: sourced by scripts of this folder, which set `tools`, the folder above,
-# and then define fit_cell() as in reproduce/cells.R.
+# results: sourced by scripts of this folder, which set `tools`, the folder
+# above, and then define fit_cell() as in reproduce/cells.R.
 
 source(file.path(tools, "arguments.R"))
 source(file.path(tools, "bench", "report.R"))

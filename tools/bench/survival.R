@@ -16,10 +16,10 @@
 # "lnorm", 400 simulated rows each, about 30% of them censored, for choices. A
 # fifth of the rows is held out.
 #
-# surv.bart has a probit model of death at each time of a grid: all distinct ones
-# of the training rows, its default, or 20 quantiles of them (K = 20). Here its
-# mean density is constant between neighbours of the grid, which starts at 0; its
-# hazard after the last is constant, the mean of that before.
+# surv.bart has a probit model of death at each time of a grid: all distinct
+# ones of the training rows, its default, or 20 quantiles of them (K = 20). Here
+# its mean density is constant between neighbours of the grid, which starts at
+# 0; its hazard after the last is constant, the mean of that before.
 #
 # Prints markdown; means over splits, with standard errors in parentheses, and
 # the difference to the method --beside. Brier: (survived t - P(T > t))^2, mean
