@@ -4,9 +4,9 @@
 #
 # Sourced by the other scripts, or run on its own:
 #   Rscript tools/deps.R [tests] [neighbours] [quickstart] [readme] [check]
-#     [site] [coverage] [league] [reproduce] [reproduce_bark]
-#     [reproduce_bark_classes] [reproduce_srvm_streams] [reproduce_kgs]
-#     [reproduce_kbr] [reproduce_kbr_hmm]
+#     [site] [coverage] [league] [bench_survival] [bench_noise] [reproduce]
+#     [reproduce_bark] [reproduce_bark_classes] [reproduce_srvm_streams]
+#     [reproduce_kgs] [reproduce_kbr] [reproduce_kbr_hmm]
 # Uses only base R, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -53,6 +53,8 @@ extras <- list(
     ),
     useful = c("BART", "DiceKriging", "laGP", "xgboost")
   ),
+  bench_survival = list(required = "survival", useful = "BART"),
+  bench_noise = list(required = c("MASS", "mgcv"), useful = "hetGP"),
   reproduce = list(
     required = c("kernlab", "mgcv", "MASS"), useful = character()
   ),

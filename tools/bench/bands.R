@@ -23,11 +23,8 @@
 library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
-script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
-tools <- dirname(dirname(script))
-source(file.path(tools, "arguments.R"))
-source(file.path(tools, "bench", "report.R"))
-source(file.path(tools, "reproduce", "cells.R"))
+tools <- dirname(dirname(normalizePath(gsub("~+~", " ", script, fixed = TRUE))))
+source(file.path(tools, "bench", "cells.R"))
 
 refuse_unknown(
   character(), c("functions", "rows", "methods", "repeats", "results")
@@ -108,8 +105,6 @@ methods <- list(bark = by_bark, dbarts = by_dbarts)
 
 # ---- one fit ----------------------------------------------------------------
 
-cell_settings <- function(cell, control) control
-
 # cell$set numbers the data sets, cell$fold the rows.
 fit_cell <- function(cell, control) {
   n <- cell$fold
@@ -145,22 +140,12 @@ table_of <- function(rows) {
 }
 
 repeats <- as.integer(option("repeats", 20))
-results <- option("results", "bands")
-dir.create(results, showWarnings = FALSE, recursive = TRUE)
 cells <- expand.grid(
   set = seq_len(repeats), method = several("methods", names(methods)),
   fold = as.integer(several("rows", c("100", "200", "1000"))),
   data = several("functions", names(functions)), stringsAsFactors = FALSE
 )
-rows <- lapply(split(cells, seq_len(nrow(cells))), function(cell) {
-  row <- run_cell(cell, list(), results)
-  if (is.character(row)) {
-    message(row)
-    return(NULL)
-  }
-  row
-})
-rows <- do.call(rbind, rows)
+rows <- run_cells_here(cells, option("results", "bands"))
 markdown(table_of(rows))
 means <- stats::aggregate(cover ~ method, rows, mean)
 cat("Mean cover: ", paste(means$method, format(means$cover, digits = 3),

@@ -19,11 +19,8 @@
 library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
-script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
-tools <- dirname(dirname(script))
-source(file.path(tools, "arguments.R"))
-source(file.path(tools, "bench", "report.R"))
-source(file.path(tools, "reproduce", "cells.R"))
+tools <- dirname(dirname(normalizePath(gsub("~+~", " ", script, fixed = TRUE))))
+source(file.path(tools, "bench", "cells.R"))
 
 refuse_unknown(character(), c("data", "methods", "repeats", "results"))
 
@@ -63,14 +60,6 @@ sets <- list(
     data.frame(y = rnbinom(600, mu = exp(f), size = 4), x)
   }
 )
-
-split_of <- function(name, repeat_number) {
-  set.seed(1000 + repeat_number)
-  data <- droplevels(sets[[name]]())
-  rownames(data) <- NULL
-  test <- sample(nrow(data), nrow(data) %/% 5)
-  list(train = data[-test, ], test = data[test, ])
-}
 
 # ---- methods ----------------------------------------------------------------
 
@@ -123,51 +112,14 @@ methods <- list(
 
 # ---- one fit ----------------------------------------------------------------
 
-cell_settings <- function(cell, control) control
-
 fit_cell <- function(cell, control) {
-  split <- split_of(cell$data, cell$set)
+  split <- split_of(sets[[cell$data]], cell$set)
   started <- cpu_seconds()
-  scores <- suppressWarnings(suppressMessages(
-    methods[[cell$method]](split, cell$set)
-  ))
+  scores <- quiet(methods[[cell$method]](split, cell$set))
   data.frame(score = mean(scores), cpu = cpu_seconds() - started)
 }
 
 # ---- all of them ------------------------------------------------------------
 
-table_of <- function(rows) {
-  kinds <- unique(rows[c("data", "method")])
-  lines <- lapply(seq_len(nrow(kinds)), function(i) {
-    here <- merge(rows, kinds[i, ])
-    ours <- rows[rows$data == kinds$data[[i]] & rows$method == "bark_nb", ]
-    both <- merge(here, ours, by = "set")
-    data.frame(
-      data = kinds$data[[i]], method = kinds$method[[i]],
-      score = with_error(here$score, 3),
-      "bark_nb minus it" = if (nrow(both) > 0) {
-        with_error(both$score.y - both$score.x, 3)
-      } else {
-        ""
-      }, CPU = mean(here$cpu), splits = nrow(here), check.names = FALSE
-    )
-  })
-  do.call(rbind, lines)
-}
-
-repeats <- as.integer(option("repeats", 20))
-results <- option("results", "counts")
-dir.create(results, showWarnings = FALSE, recursive = TRUE)
-cells <- expand.grid(
-  method = several("methods", names(methods)), set = seq_len(repeats), fold = 1,
-  data = several("data", names(sets)), stringsAsFactors = FALSE
-)
-rows <- lapply(split(cells, seq_len(nrow(cells))), function(cell) {
-  row <- run_cell(cell, list(), results)
-  if (is.character(row)) {
-    message(row)
-    return(NULL)
-  }
-  row
-})
-markdown(table_of(do.call(rbind, rows)))
+rows <- run_cells_here(cells_of(methods, sets), option("results", "counts"))
+markdown(table_beside(rows, "bark_nb", c(score = "score")))

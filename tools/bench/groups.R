@@ -53,11 +53,8 @@
 library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
-script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
-tools <- dirname(dirname(script))
-source(file.path(tools, "arguments.R"))
-source(file.path(tools, "bench", "report.R"))
-source(file.path(tools, "reproduce", "cells.R"))
+tools <- dirname(dirname(normalizePath(gsub("~+~", " ", script, fixed = TRUE))))
+source(file.path(tools, "bench", "cells.R"))
 
 refuse_unknown(
   c("tuning", "quick"), c("sets", "methods", "repeats", "results")
@@ -301,15 +298,6 @@ rows_of <- function(rows, factors) {
 
 # ---- one fit ----------------------------------------------------------------
 
-quiet <- function(expr) {
-  utils::capture.output(
-    value <- suppressWarnings(suppressMessages(expr))
-  )
-  value
-}
-
-cell_settings <- function(cell, control) control
-
 # cell$set is the seed. A row per factor with intercepts.
 fit_cell <- function(cell, control) {
   set.seed(cell$set)
@@ -369,21 +357,13 @@ table_of_spreads <- function(rows) {
 
 first <- if (flag("tuning")) 100 else 0
 repeats <- as.integer(option("repeats", 3))
-results <- option("results", "groups")
-dir.create(results, showWarnings = FALSE, recursive = TRUE)
 cells <- expand.grid(
   method = several("methods", names(methods)), set = first + seq_len(repeats),
   fold = 1, data = several("sets", names(sets)), stringsAsFactors = FALSE
 )
-rows <- lapply(split(cells, seq_len(nrow(cells))), function(cell) {
-  row <- run_cell(cell, list(quick = flag("quick")), results)
-  if (is.character(row)) {
-    message(row)
-    return(NULL)
-  }
-  row
-})
-rows <- do.call(rbind, rows)
+rows <- run_cells_here(cells, option("results", "groups"),
+  list(quick = flag("quick"))
+)
 for (data in unique(rows$data)) {
   here <- rows[rows$data == data, ]
   markdown(table_of_errors(here))

@@ -23,11 +23,8 @@
 library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
-script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
-tools <- dirname(dirname(script))
-source(file.path(tools, "arguments.R"))
-source(file.path(tools, "bench", "report.R"))
-source(file.path(tools, "reproduce", "cells.R"))
+tools <- dirname(dirname(normalizePath(gsub("~+~", " ", script, fixed = TRUE))))
+source(file.path(tools, "bench", "cells.R"))
 
 refuse_unknown(
   "tuning", c("kinds", "rows", "methods", "repeats", "results", "write")
@@ -104,8 +101,6 @@ weights_of <- list(
 
 # ---- one fit ----------------------------------------------------------------
 
-cell_settings <- function(cell, control) control
-
 # cell$set numbers the data sets, cell$fold the rows.
 fit_cell <- function(cell, control) {
   n <- cell$fold
@@ -148,22 +143,13 @@ table_of <- function(rows) {
 
 first <- if (flag("tuning")) 100 else 0
 repeats <- as.integer(option("repeats", 5))
-results <- option("results", "mixture")
-dir.create(results, showWarnings = FALSE, recursive = TRUE)
 cells <- expand.grid(
   method = several("methods", names(methods)), set = first + seq_len(repeats),
   fold = as.integer(several("rows", c("100", "250", "500"))),
   data = several("kinds", c("plain", "clinics")), stringsAsFactors = FALSE
 )
-rows <- lapply(split(cells, seq_len(nrow(cells))), function(cell) {
-  row <- run_cell(cell, list(), results)
-  if (is.character(row)) {
-    message(row)
-    return(NULL)
-  }
-  row
-})
-table <- table_of(do.call(rbind, rows))
+rows <- run_cells_here(cells, option("results", "mixture"))
+table <- table_of(rows)
 markdown(table)
 if (!is.null(option("write"))) {
   saveRDS(list(

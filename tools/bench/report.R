@@ -17,6 +17,32 @@ with_error <- function(v, digits) {
   paste0(sprintf("%.*f", digits, mean(v)), error)
 }
 
+# A row per data set and method: means of `scores`, columns of `rows` by their
+# headings, each with the difference of the method `beside` to it over the
+# repeats that both have, and seconds of the processor.
+table_beside <- function(rows, beside, scores, digits = 3) {
+  kinds <- unique(rows[c("data", "method")])
+  lines <- lapply(seq_len(nrow(kinds)), function(i) {
+    here <- merge(rows, kinds[i, ])
+    ours <- rows[rows$data == kinds$data[[i]] & rows$method == beside, ]
+    both <- match(here$set, ours$set)
+    columns <- lapply(scores, function(score) {
+      gap <- (ours[[score]][both] - here[[score]])[!is.na(both)]
+      c(
+        with_error(here[[score]], digits),
+        if (length(gap) > 0) with_error(gap, digits) else ""
+      )
+    })
+    data.frame(kinds[i, ], t(unlist(columns)),
+      CPU = mean(here$cpu), splits = nrow(here)
+    )
+  })
+  headings <- rbind(names(scores), paste(beside, "minus it"))
+  stats::setNames(do.call(rbind, lines), c(
+    "data", "method", headings, "CPU", "splits"
+  ))
+}
+
 # A data frame as a table.
 markdown <- function(table) {
   cells <- vapply(table, function(v) {

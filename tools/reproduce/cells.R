@@ -1,7 +1,7 @@
 # Experiments as cells: one method on one fold of one repeat of one data set.
 # Each cell is saved when it is done, so that a stopped run can continue, and a
-# further method or repeat costs only itself. Sourced by bark.R, kgs.R and
-# kbr.R, which provide
+# further method or repeat costs only itself. Sourced by bark.R, kgs.R,
+# kbr.R and scripts of tools/bench, which provide
 #
 #   fit_cell(cell, control)        one or more rows, as a data frame
 #   cell_settings(cell, control)   what a saved result depends on besides the
@@ -64,6 +64,23 @@ run_cell <- function(cell, control, cache) {
 }
 
 # ---- many -------------------------------------------------------------------
+
+# All cells in this process, one after the other. Those that fail are left out,
+# with a message. The folder `cache` is made if need be.
+run_cells_here <- function(cells, cache, control = list()) {
+  dir.create(cache, showWarnings = FALSE, recursive = TRUE)
+  rows <- lapply(seq_len(nrow(cells)), function(i) {
+    row <- run_cell(cells[i, ], control, cache)
+    if (is.character(row)) {
+      message(row)
+      return(NULL)
+    }
+    row
+  })
+  rows <- do.call(rbind, rows)
+  if (is.null(rows)) stop("No fit was finished.", call. = FALSE)
+  rows
+}
 
 # A worker process has to source the scripts first.
 run_cell_there <- function(cell, control, cache, scripts) {
