@@ -44,17 +44,14 @@ glm_prior <- function(prior, family, mould) {
            {.fn bark_prior_paper}."
     ), c("not_defined", "argument"), argument = "prior")
   }
-  if (!is.null(mould$weights)) {
-    refuse_glm_weights(family)
-  }
   prior
 }
 
+# A weight says how many rows a row of the fit stands for
 refuse_glm_weights <- function(family) {
   kb_abort(c(
     "{.arg weights} must be NULL for {.code family = \"{family}\"}.",
-    i = "Weights divide the variance of the noise. An exposure is
-         {.code offset(log(exposure))}."
+    i = "They count rows of the fit, and no prediction depends on them."
   ), "argument", argument = "weights")
 }
 
@@ -65,7 +62,7 @@ linear_mean <- function(fit) {
   }
   y <- fit$data$y
   offset <- rep(mixed_offset(fit), length.out = NROW(y))
-  level <- family_of(fit)$intercept(y, offset)
+  level <- family_of(fit)$intercept(y, offset, row_weights(fit))
   c(level, numeric(length(fit$settings$mixed$sd) - 1))
 }
 

@@ -79,7 +79,8 @@
 #' terms and of groups are integrated out while kernels move, of several factors
 #' those of one and of the factors that it is nested in, in turns.
 #' [evidence()][evidence.kb_bark], [cross_validate()], temperatures and the
-#' truncation approximation are not defined with such terms.
+#' truncation approximation are not defined with such terms (for the families of
+#' the next sections cross-validation is with an offset alone).
 #'
 #' @section Counts:
 #' f is the log of the mean and has an intercept beside the kernels. Its prior is
@@ -89,8 +90,7 @@
 #' scales. The log of an exposure is an offset: `cases ~ age + dose +
 #' offset(log(years))`, or `offset = log(years)` with `x` and `y`.
 #' Linear terms and groups are as above, with coefficients that are part of the state;
-#' `weights`, [evidence()][evidence.kb_bark], [cross_validate()] and temperatures are
-#' not defined.
+#' [evidence()][evidence.kb_bark] and temperatures are not defined.
 #'
 #' @section Successes and failures:
 #' The response is `cbind(successes, failures)`, or zeros and ones, or two classes
@@ -117,9 +117,8 @@
 #' responses, a censored one by its limit; f has an intercept, and the noise has
 #' the prior `noise` of [bark_prior()], on the precision
 #' \eqn{1/\sigma^2}{1/sigma^2}. An offset is added to f. `predict(type =
-#' "survival", times = )` gives probabilities of later times. `weights`,
-#' [evidence()][evidence.kb_bark], [cross_validate()], temperatures and Student's
-#' noise are not defined.
+#' "survival", times = )` gives probabilities of later times.
+#' [evidence()][evidence.kb_bark], temperatures and Student's noise are not defined.
 #'
 #' @section Several classes:
 #' With `family = "multinomial"` each of C classes has a function
@@ -242,9 +241,11 @@
 #' @param prior Prior, see [bark_prior()].
 #' @param control Settings of the sampler, see [mcmc_control()]; its defaults
 #'   apply except for `warmup`, `iter` and `thin`.
-#' @param weights `NULL`, or positive numbers, one per row: the variance of the
-#'   response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}. Gaussian
-#'   responses only. In the formula interface they are looked up in `data`
+#' @param weights `NULL`, or positive numbers, one per row. Gaussian responses: the
+#'   variance of the response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}.
+#'   Counts, successes, two classes with the logit link, and censored responses: row
+#'   i stands for \eqn{w_i}{w[i]} rows (case weights). Not defined for other
+#'   classes. In the formula interface they are looked up in `data`
 #'   first.
 #' @param linear,groups,offset With `x` and `y`: `NULL`, or terms beside kernels,
 #'   see the section below: linear predictors (a vector, a matrix or a data frame),
@@ -509,7 +510,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
   if (!is.null(row$check)) row$check(mould, prior)
   if (unscaled) {
     if (family == "multinomial") refuse_offset(mould)
-    if (classes) refuse_class_weights(mould$weights)
+    if (classes && !is_glm_family(family)) refuse_class_weights(mould$weights)
   } else if (isFALSE(scale)) {
     warn_offset(located(family, mould$y))
   }
@@ -568,7 +569,9 @@ refuse_class_weights <- function(weights) {
     kb_abort(c(
       "{.arg weights} must be NULL for classification.",
       x = "The response is a factor.",
-      i = "Weights divide the variance of the noise, which classes do not have."
+      i = "Weights divide the variance of the noise, which classes do not have.
+         {.code bark(family = binomial())} takes numbers of rows as weights of
+         two classes."
     ), "argument", argument = "weights")
   }
 }

@@ -69,7 +69,7 @@ family_of_censored <- function(normal, logs, mean, ...) {
       to(f + scale_of(fit, f, pool, chosen) * shape$quantile(p))
     },
     ends = identity, continuous = TRUE,
-    intercept = function(y, offset) 0,
+    intercept = function(y, offset, weights) 0,
     truncation = FALSE,
     check = function(mould, prior) {
       check_censored(mould$y, logs, mould$outcome_name)

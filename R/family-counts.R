@@ -43,9 +43,10 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
       with_size(variance)(fit, f, pool, chosen, NULL)
     },
     ends = function(y) cbind(y - 1, y),
-    intercept = function(y, offset) {
+    intercept = function(y, offset, weights) {
       most <- max(offset)
-      log(max(sum(y), 0.5)) - most - log(sum(exp(offset - most)))
+      log(max(sum(weights * y), 0.5)) - most -
+        log(sum(weights * exp(offset - most)))
     },
     truncation = FALSE,
     check = function(mould, prior) check_counts(mould$y, mould$outcome_name)

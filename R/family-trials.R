@@ -55,10 +55,10 @@ family_of_trials <- function(link, inverse, counted, ...) {
       of <- counted(y)
       of$y / of$trials
     },
-    intercept = function(y, offset) {
+    intercept = function(y, offset, weights) {
       of <- counted(y)
-      p <- (sum(of$y) + 0.5) / (sum(of$trials) + 1)
-      inverse_of(link)(p) - mean(offset)
+      p <- (sum(weights * of$y) + 0.5) / (sum(weights * of$trials) + 1)
+      inverse_of(link)(p) - sum(weights * offset) / sum(weights)
     },
     truncation = FALSE
   )

@@ -258,7 +258,6 @@ test_that("other responses are errors that say what is taken", {
   bad(survival::Surv(time, time + 1, event) ~ a)
   bad(event ~ a, family = "weibull")
   bad(survival::Surv(time, event) ~ a, family = "poisson")
-  bad(survival::Surv(time, event) ~ a, "kb_error_argument", weights = a)
   bad(survival::Surv(time, event) ~ a, "kb_error_argument",
     prior = bark_prior(df = 4)
   )

@@ -177,7 +177,7 @@ test_that("other responses are errors that say what is taken", {
     class = "kb_error_argument"
   )
   expect_error(
-    bark(cbind(s, f) ~ a, data, family = binomial(), weights = n),
+    predict(trial_fits()$logit, data, weights = data$n),
     class = "kb_error_argument"
   )
 })

@@ -75,7 +75,7 @@ sets <- list(
 # `log_score`.
 by_bark <- function(family) {
   function(split, times, seed) {
-    fit <- bark(Surv(time, status) ~ ., split$train,
+    fit <- bark(survival::Surv(time, status) ~ ., split$train,
       family = family, seed = seed
     )
     list(
@@ -87,7 +87,7 @@ by_bark <- function(family) {
 
 by_survreg <- function(distribution) {
   function(split, times, seed) {
-    fit <- survival::survreg(Surv(time, status) ~ ., split$train,
+    fit <- survival::survreg(survival::Surv(time, status) ~ ., split$train,
       dist = distribution
     )
     location <- predict(fit, split$test, type = "lp")

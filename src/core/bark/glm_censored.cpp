@@ -72,7 +72,7 @@ template <class Shape>
 class Censored : public GlmLikelihood {
  public:
   Censored(const Data& data, const Prior& prior)
-      : lower_(data.y), upper_(data.upper), prior_(prior) {
+      : GlmLikelihood(data), lower_(data.y), upper_(data.upper), prior_(prior) {
     const double fixed = 1 / std::sqrt(prior.noise_precision);
     set_parameters({prior.noise_fixed ? fixed : 1});
   }

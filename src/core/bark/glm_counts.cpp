@@ -15,8 +15,10 @@ using Array = Eigen::ArrayXd;
 class Poisson : public GlmLikelihood {
  public:
   explicit Poisson(const Data& data)
-      : arithmetic_(*data.arithmetic), y_(data.y) {
-    for (const double y : y_) constant_ -= std::lgamma(y + 1);
+      : GlmLikelihood(data), arithmetic_(*data.arithmetic), y_(data.y) {
+    for (Eigen::Index i = 0; i < y_.size(); ++i) {
+      constants_[i] = -std::lgamma(y_[i] + 1);
+    }
   }
   Eigen::VectorXd simulate(const Eigen::VectorXd& f, Rng& rng) const override {
     Eigen::VectorXd out(f.size());
@@ -42,17 +44,16 @@ class Poisson : public GlmLikelihood {
 class NegativeBinomial : public GlmLikelihood {
  public:
   explicit NegativeBinomial(const Data& data)
-      : arithmetic_(*data.arithmetic), y_(data.y) {
+      : GlmLikelihood(data), arithmetic_(*data.arithmetic), y_(data.y) {
     set_parameters({1});
   }
   std::vector<double> parameters() const override { return {size_}; }
   void set_parameters(const std::vector<double>& values) override {
     size_ = values.at(0);
     log_size_ = std::log(size_);
-    constant_ = 0;
-    for (const double y : y_) {
-      constant_ +=
-          std::lgamma(y + size_) - std::lgamma(size_) - std::lgamma(y + 1);
+    for (Eigen::Index i = 0; i < y_.size(); ++i) {
+      constants_[i] = std::lgamma(y_[i] + size_) - std::lgamma(size_) -
+                      std::lgamma(y_[i] + 1);
     }
   }
   void draw_parameters(Rng& rng) override {

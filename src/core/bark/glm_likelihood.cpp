@@ -7,10 +7,25 @@
 namespace kernelbayes {
 namespace bark {
 
+GlmLikelihood::GlmLikelihood(const Data& data)
+    : constants_(Eigen::ArrayXd::Zero(data.y.size())) {
+  if ((data.weights.array() != 1).any()) weights_ = data.weights;
+}
+
+GlmLikelihood::Rows GlmLikelihood::weighted(const Eigen::VectorXd& f) const {
+  Rows at = rows(f);
+  if (weights_.size() > 0) {
+    at.value *= weights_;
+    at.first *= weights_;
+    at.minus_second *= weights_;
+  }
+  return at;
+}
+
 GlmLikelihood::Derivatives GlmLikelihood::derivatives(
     const Eigen::VectorXd& f) const {
-  Rows at = rows(f);
-  return {constant_ + at.value.sum(), std::move(at.first),
+  Rows at = weighted(f);
+  return {constant() + at.value.sum(), std::move(at.first),
           std::move(at.minus_second)};
 }
 

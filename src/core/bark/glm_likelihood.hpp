@@ -15,12 +15,15 @@ namespace bark {
 /// make_likelihood().
 class GlmLikelihood : public Likelihood {
  public:
+  explicit GlmLikelihood(const Data& data);
   double log_likelihood(const Eigen::VectorXd& f) const override {
-    return constant_ + rows(f).value.sum();
+    return constant() + weighted(f).value.sum();
   }
   Derivatives derivatives(const Eigen::VectorXd& f) const override;
   /// log p(y_i | f_i) of each row, up to constants.
-  Eigen::VectorXd each(const Eigen::VectorXd& f) const { return rows(f).value; }
+  Eigen::VectorXd each(const Eigen::VectorXd& f) const {
+    return weighted(f).value;
+  }
 
   virtual std::vector<double> parameters() const { return {}; }
   /// Of families with noise, whose scale is their only parameter.
@@ -34,7 +37,7 @@ class GlmLikelihood : public Likelihood {
                                    Rng& rng) const = 0;
 
  protected:
-  /// Of each row, log p(y_i | f_i) up to what constant_ has, its derivative,
+  /// Of each row, log p(y_i | f_i) up to what constants_ has, its derivative,
   /// and minus the second one.
   struct Rows {
     Eigen::ArrayXd value, first, minus_second;
@@ -46,7 +49,17 @@ class GlmLikelihood : public Likelihood {
   /// log of the prior density of its logarithm.
   virtual double log_prior() const { return 0; }
 
-  double constant_ = 0;
+  Eigen::ArrayXd constants_;
+
+ private:
+  Rows weighted(const Eigen::VectorXd& f) const;
+  double constant() const {
+    return weights_.size() > 0 ? (weights_ * constants_).sum()
+                               : constants_.sum();
+  }
+
+  /// A row of weight w is w rows; empty: all weights are 1.
+  Eigen::ArrayXd weights_;
 };
 
 using LikelihoodPtr = std::unique_ptr<GlmLikelihood>;

@@ -16,10 +16,11 @@ using Array = Eigen::ArrayXd;
 /// y of `trials` succeed, each with the same probability.
 class Binomial : public GlmLikelihood {
  public:
-  explicit Binomial(const Data& data) : y_(data.y), trials_(data.trials) {
+  explicit Binomial(const Data& data)
+      : GlmLikelihood(data), y_(data.y), trials_(data.trials) {
     for (Eigen::Index i = 0; i < y_.size(); ++i) {
-      constant_ += std::lgamma(trials_[i] + 1) - std::lgamma(y_[i] + 1) -
-                   std::lgamma(trials_[i] - y_[i] + 1);
+      constants_[i] = std::lgamma(trials_[i] + 1) - std::lgamma(y_[i] + 1) -
+                      std::lgamma(trials_[i] - y_[i] + 1);
     }
   }
   Eigen::VectorXd simulate(const Eigen::VectorXd& f, Rng& rng) const override {
