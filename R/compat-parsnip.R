@@ -11,8 +11,8 @@ NULL
 #' fitted by `parsnip::fit()`, put into a workflow with a recipe, resampled and
 #' tuned.
 #'
-#' @param mode `"regression"` or `"classification"`; `kgs_spec()` is for
-#'   classification only.
+#' @param mode `"regression"` or `"classification"`, for `bark_spec()` also
+#'   `"censored regression"`; `kgs_spec()` is for classification only.
 #' @param engine `"kernelbayes"`, the only one.
 #' @param type,alpha,eps,gamma See [bark_prior()].
 #' @param bandwidth Bandwidth of a Gaussian kernel, in units of the scaled
@@ -33,7 +33,12 @@ NULL
 #' (credible intervals of the regression function, or of the probabilities),
 #' `"pred_int"` and `"raw"`. Factors become indicators, one column per level;
 #' predictors are standardised by the fit function. In regression `bark_spec()`
-#' uses importance and frequency weights as `weights`.
+#' uses importance and frequency weights as `weights`. Counts are regression with
+#' `family` in `parsnip::set_engine()`.
+#'
+#' Censored regression takes `Surv()` responses in formulas; its predictions are of
+#' the types `"time"` (the posterior mean), `"survival"` (with `eval_time`),
+#' `"linear_pred"` and `"raw"`.
 #'
 #' All main arguments can be tuned, over the ranges of [tuning_parameters].
 #'
@@ -132,6 +137,25 @@ update.kgs_spec <- update_of_spec("kgs_spec")
 bark_train <- function(x, y, weights = NULL, type = NULL, alpha = NULL,
                        eps = NULL, gamma = NULL, iter = NULL, prior = NULL,
                        control = NULL, ...) {
+  if (!is.null(weights)) weights <- as.double(weights)
+  given <- trained_settings(type, alpha, eps, gamma, iter, prior, control)
+  do.call(bark, c(
+    list(x, y), given, given_only(weights), with_mode(y, ...)
+  ))
+}
+
+#' @rdname bark_train
+#' @param formula,data As in [bark()].
+#' @export
+bark_train_censored <- function(formula, data, type = NULL, alpha = NULL,
+                                eps = NULL, gamma = NULL, iter = NULL,
+                                prior = NULL, control = NULL, ...) {
+  given <- trained_settings(type, alpha, eps, gamma, iter, prior, control)
+  do.call(bark, c(list(formula, data), given, list(...)))
+}
+
+# The main arguments as `prior` and, if there is any, `control`
+trained_settings <- function(type, alpha, eps, gamma, iter, prior, control) {
   if (is.null(prior)) {
     prior <- do.call(bark_prior, given_only(type, alpha, eps, gamma))
   }
@@ -140,10 +164,7 @@ bark_train <- function(x, y, weights = NULL, type = NULL, alpha = NULL,
       warmup = max(iter %/% 3, 1), iter = iter, thin = max(1, iter %/% 1000)
     )
   }
-  if (!is.null(weights)) weights <- as.double(weights)
-  do.call(bark, c(
-    list(x, y, prior = prior), given_only(control, weights), with_mode(y, ...)
-  ))
+  given_only(prior, control)
 }
 
 #' @rdname bark_train
@@ -194,7 +215,7 @@ given_only <- function(...) {
 # Registration ----------------------------------------------------------------
 
 spec_modes <- list(
-  bark_spec = c("regression", "classification"),
+  bark_spec = c("regression", "classification", "censored regression"),
   srvm_spec = c("regression", "classification"), kgs_spec = "classification"
 )
 
@@ -225,10 +246,15 @@ register_mode <- function(spec, mode) {
   parsnip::set_model_mode(spec, mode)
   parsnip::set_model_engine(spec, mode, "kernelbayes")
   parsnip::set_dependency(spec, "kernelbayes", "kernelbayes", mode)
+  censored <- mode == "censored regression"
   protect <- c("x", "y", if (spec == "bark_spec") "weights")
+  train <- sub("spec", "train", spec)
   parsnip::set_fit(spec, mode, "kernelbayes", list(
-    interface = "data.frame", protect = protect,
-    func = c(pkg = "kernelbayes", fun = sub("spec", "train", spec)),
+    interface = if (censored) "formula" else "data.frame",
+    protect = if (censored) c("formula", "data") else protect,
+    func = c(
+      pkg = "kernelbayes", fun = if (censored) paste0(train, "_censored") else train
+    ),
     defaults = list()
   ))
   parsnip::set_encoding(spec, mode, "kernelbayes", list(
@@ -264,6 +290,15 @@ spec_predictions <- function(spec, mode) {
       pred_int = band("prediction"), raw = asks()
     ))
   }
+  if (mode == "censored regression") {
+    return(list(
+      time = asks(type = "response"), linear_pred = asks(type = "link"),
+      survival = asks(
+        type = "survival", times = quote(eval_time), post = survival_frames
+      ),
+      raw = asks()
+    ))
+  }
   frame <- function(x, object) as.data.frame(x)
   out <- list(
     class = asks(type = "class"), prob = asks(type = "prob", post = frame),
@@ -285,4 +320,12 @@ spec_predictions <- function(spec, mode) {
       stats::setNames(bound[order], paste0(".pred_", names))
     }
   )))
+}
+
+# Survival curves as parsnip holds them: a list of tables, one per row
+survival_frames <- function(x, object) {
+  times <- as.double(colnames(x))
+  lapply(seq_len(nrow(x)), function(i) {
+    tibble::tibble(.eval_time = times, .pred_survival = unname(x[i, ]))
+  })
 }

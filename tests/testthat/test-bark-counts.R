@@ -173,7 +173,6 @@ test_that("all methods know counts", {
       expect_no_error(plot(fit, type = type))
     })
     expect_error(evidence(fit), class = "kb_error_not_defined")
-    expect_error(cross_validate(fit, 3), class = "kb_error_not_defined")
   }
   expect_output(print(count_fits()$poisson), "kernels, Poisson")
   expect_output(print(count_fits()$negbinomial), "size: ")
@@ -240,7 +239,7 @@ test_that("what counts do not have is refused", {
   expect_argument(I(y / 2 + 0.3) ~ a, family = "negbinomial")
   expect_argument(y ~ a, family = "counts")
   expect_argument(y ~ a, family = poisson("identity"))
-  expect_argument(y ~ a, family = poisson(), weights = e)
+  expect_argument(y ~ a, family = poisson(), weights = -e)
   expect_argument(factor(y > 2) ~ a, family = poisson(),
     class = "kb_error_outcome"
   )

@@ -48,6 +48,31 @@ test_that("regression agrees with the fit functions", {
   }
 })
 
+test_that("censored regression agrees with the fit functions", {
+  skip_if_not_installed("survival")
+  data <- withr::with_seed(1, data.frame(
+    a = stats::runif(30), time = stats::rexp(30), event = rep(1:0, c(24, 6))
+  ))
+  formula <- survival::Surv(time, event) ~ a
+  spec <- engine(bark_spec("censored regression"), control = short)
+  fit <- quietly(parsnip::fit(spec, formula, data))
+  ours <- quietly(bark(formula, data, control = short, seed = 1))
+  new <- data[1:3, ]
+  expect_equal(predict(fit, new, type = "time")$.pred_time, predict(ours, new))
+  expect_equal(
+    predict(fit, new, type = "linear_pred")$.pred_linear_pred,
+    predict(ours, new, type = "link")
+  )
+  times <- c(0.5, 2)
+  curves <- predict(fit, new, type = "survival", eval_time = times)$.pred
+  expect_equal(
+    t(vapply(curves, function(v) v$.pred_survival, times)),
+    predict(ours, new, type = "survival", times = times),
+    ignore_attr = TRUE
+  )
+  expect_equal(curves[[2]]$.eval_time, times)
+})
+
 test_that("classification agrees with the fit functions", {
   specs <- list(
     bark = engine(bark_spec("classification"), control = short),
