@@ -1,6 +1,7 @@
-# Makes the table of engines and methods in README.md, which tools/readme.R
-# writes between its markers. Each cell is tried on a small fit. A test compares
-# README.md with it, and looks for methods that have no row.
+# Makes the tables in README.md of engines and methods, and of the families of
+# bark() and methods, which tools/readme.R writes between their markers. Each cell
+# is tried on a small fit. A test compares README.md with them, and looks for
+# methods that have no row.
 
 columns <- c(
   srvm = "`srvm()`", chains = "`srvm()`, chains", tdsmc = "`tdsmc()`",
@@ -91,6 +92,42 @@ rows <- alist(
   "`rstantools::predictive_interval()`" = rstantools::predictive_interval(fit),
   "`rstantools::bayes_R2()`" = rstantools::bayes_R2(fit),
   "specification for parsnip" = match.fun(paste0(engine, "_spec"))
+)
+
+# The rows of the families of bark(): those above whose cells differ, and others
+family_rows <- c(
+  alist(
+    "`type = \"response\"`" = predict(fit, new, type = "response"),
+    "`type = \"link\"`" = predict(fit, new, type = "link"),
+    "`type = \"class\"`" = predict(fit, new, type = "class")
+  ),
+  rows[c(
+    "`type = \"prob\"`", "`interval = \"credible\"`",
+    "`interval = \"prediction\"`", "`type = \"quantile\"`"
+  )],
+  alist(
+    "`type = \"survival\"`" = predict(fit, new, type = "survival", times = 1),
+    "`type = \"sigma\"`" = predict(fit, new, type = "sigma")
+  ),
+  rows[c("`type = \"draws\"`", "`type = \"log_score\"`")],
+  alist(
+    "`residuals(type = \"quantile\")`" = residuals(fit, type = "quantile"),
+    "groups, `(1 \\| g)`" = refit(response ~ kernels(x) + (1 | g)),
+    "`offset()`" = refit(response ~ x + offset(x)),
+    "`weights`" = refit(response ~ x, weights = w),
+    "`update(n_iter = )`" = update(fit, n_iter = 10)
+  ),
+  rows[c(
+    "`simulate()`", "`evidence()`", "`logLik()`",
+    "`cross_validate()`, `loo::kfold()`", "`loo::loo()`, `loo::waic()`"
+  )],
+  alist("`bayesplot::pp_check()`" = bayesplot::pp_check(fit)),
+  rows[c(
+    "`importance()`", "`partial_dependence()`", "`exposure_effects()`",
+    "`augment()`", "`ggplot2::autoplot()`",
+    "`rstantools::posterior_predict()`, `log_lik()`",
+    "`rstantools::predictive_interval()`", "`rstantools::bayes_R2()`"
+  )]
 )
 
 usual <- list(
@@ -235,6 +272,63 @@ filter_case <- function() {
   ))
 }
 
+# ---- the families of bark() --------------------------------------------------
+
+# The response of each, and its arguments.
+family_columns <- list(
+  "gaussian" = list(quote(y)), "gaussian, `sigma = ~ x`" = list(
+    quote(y), sigma = ~x
+  ),
+  "two classes, probit" = list(quote(class)),
+  "two classes, logit" = list(quote(class), family = binomial()),
+  "ordered" = list(quote(grade)), "multinomial" = list(quote(kind)),
+  "successes" = list(quote(cbind(s, f)), family = binomial()),
+  "poisson" = list(quote(k), family = poisson()),
+  "negbinomial" = list(quote(k), family = "negbinomial"),
+  "weibull" = list(quote(survival::Surv(time, event)), family = "weibull"),
+  "lognormal" = list(quote(survival::Surv(time, event)), family = "lognormal"),
+  "gaussian, censored" = list(
+    quote(survival::Surv(time, event)), family = gaussian()
+  )
+)
+
+family_data <- function(n = 24) {
+  x <- seq(0, 1, length.out = n)
+  data.frame(
+    x = x, y = sin(6 * x) + rep(c(-0.2, 0.1, 0.1), n / 3),
+    class = factor(rep(c("a", "b", "b", "a"), n / 4)),
+    grade = factor(rep(c("low", "mid", "top"), n / 3), ordered = TRUE),
+    kind = factor(rep(c("p", "q", "r"), n / 3)),
+    s = rep(0:3, n / 4), f = rep(3:0, n / 4), k = rep(0:5, n / 6),
+    time = 1 + x, event = TRUE, g = rep(c("u", "v"), each = n / 2),
+    w = rep(1:2, n / 2)
+  )
+}
+
+family_fits <- function() {
+  data <- family_data()
+  lapply(family_columns, function(column) {
+    of <- function(formula, ...) {
+      formula[[2]] <- column[[1]]
+      environment(formula) <- globalenv()
+      do.call(bark, c(list(formula, data), column[-1], list(
+        control = mcmc_control(chains = 2, warmup = 20, iter = 50), seed = 1, ...
+      )))
+    }
+    functions <- c(bark_functions, list(
+      credible = function(fit, new) {
+        type <- if (is.factor(fit$data$y)) "prob" else "response"
+        predict(fit, new, type = type, interval = "credible")
+      },
+      refit = function(formula, weights = NULL) {
+        weights <- eval(substitute(weights), data)
+        if (is.null(weights)) of(formula) else of(formula, weights = weights)
+      }
+    ))
+    list(fit_case(of(response ~ x), data[1:2, ], "bark", "x", functions))
+  })
+}
+
 # ---- the cells ---------------------------------------------------------------
 
 # TRUE or FALSE; any error other than "not defined" is an error of this script.
@@ -269,8 +363,9 @@ has_method <- function(call, fit) {
 says_not_defined <- function(error) {
   if (inherits(error, "kb_error")) {
     inherits(error, c("kb_error_not_defined", "kb_error_unknown_argument")) ||
-      (inherits(error, "kb_error_argument") &&
-        isTRUE(error$argument %in% c("type", "interval", "object")))
+      (inherits(error, "kb_error_argument") && isTRUE(
+        error$argument %in% c("type", "interval", "object", "offset", "weights")
+      ))
   } else {
     grepl(
       paste0(
@@ -282,7 +377,7 @@ says_not_defined <- function(error) {
   }
 }
 
-is_row_true <- function(label, case) {
+is_row_true <- function(label, case, rows) {
   call <- rows[[label]]
   parts <- if (identical(call[[1]], quote(`{`))) as.list(call)[-1] else call
   parts <- if (is.call(parts)) list(parts) else parts
@@ -293,17 +388,25 @@ is_row_true <- function(label, case) {
   defined[[1]]
 }
 
-cell <- function(label, cases) {
-  true <- vapply(cases, function(case) is_row_true(label, case), NA)
+cell <- function(label, cases, rows) {
+  true <- vapply(cases, function(case) is_row_true(label, case, rows), NA)
   if (all(true)) "yes" else if (any(true)) names(cases)[true] else ""
 }
 
-method_table <- function() {
+method_table <- function() made_table(small_fits(), columns, rows)
+
+family_table <- function() {
+  made_table(family_fits(), names(family_columns), family_rows)
+}
+
+#' @param fits Cases of each column, made when they are looked at.
+#' @noRd
+made_table <- function(fits, columns, rows) {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
-  fits <- suppressWarnings(small_fits(), classes = "kb_warning")
-  cells <- vapply(names(columns), function(column) {
-    vapply(names(rows), cell, "", fits[[column]])
+  fits <- suppressMessages(suppressWarnings(fits, classes = "kb_warning"))
+  cells <- vapply(seq_along(columns), function(column) {
+    vapply(names(rows), cell, "", fits[[column]], rows)
   }, character(length(rows)))
   line <- function(cells) paste0("| ", paste(cells, collapse = " | "), " |")
   c(
@@ -334,26 +437,33 @@ generics_without_row <- function() {
 
 # ---- README.md ---------------------------------------------------------------
 
-table_markers <- c("<!-- methods: start -->", "<!-- methods: end -->")
+tables <- list(methods = method_table, families = family_table)
+
+table_markers <- function(name) {
+  paste0("<!-- ", name, ": ", c("start", "end"), " -->")
+}
 
 # The numbers of the lines between the markers.
-table_lines <- function(text) {
-  at <- match(table_markers, text)
-  if (anyNA(at) || diff(at) < 1) stop("README.md has no markers for the table.")
+table_lines <- function(text, name) {
+  at <- match(table_markers(name), text)
+  if (anyNA(at) || diff(at) < 1) {
+    stop("README.md has no markers for the table of ", name, ".")
+  }
   seq_len(diff(at) - 1) + at[[1]]
 }
 
-read_table <- function(file) {
+read_table <- function(file, name) {
   text <- readLines(file, encoding = "UTF-8")
-  text[table_lines(text)]
+  text[table_lines(text, name)]
 }
 
-write_table <- function(file) {
-  text <- readLines(file, encoding = "UTF-8")
-  at <- match(table_markers, text)
-  table_lines(text)
-  text <- c(
-    text[seq_len(at[[1]])], method_table(), text[at[[2]]:length(text)]
-  )
-  writeLines(text, file, useBytes = TRUE)
+write_tables <- function(file) {
+  for (name in names(tables)) {
+    text <- readLines(file, encoding = "UTF-8")
+    at <- range(table_lines(text, name)) + c(-1, 1)
+    text <- c(
+      text[seq_len(at[[1]])], tables[[name]](), text[at[[2]]:length(text)]
+    )
+    writeLines(text, file, useBytes = TRUE)
+  }
 }

@@ -1,7 +1,7 @@
 # Update what README.md shows of the package itself:
 #   Rscript tools/readme.R
-# the output of its first example, its pictures in man/figures, and the table of
-# engines and methods (tools/method-table.R).
+# the output of its first example, its pictures in man/figures, and the tables of
+# methods (tools/method-table.R).
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -93,7 +93,7 @@ install_needs(root, "readme")
 library(kernelbayes, lib.loc = c(install_checkout(root), .libPaths()))
 file <- file.path(root, "README.md")
 write_example(file)
-write_table(file)
+write_tables(file)
 draw_curve()
 draw_labels()
 draw_surface()

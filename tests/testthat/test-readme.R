@@ -20,11 +20,16 @@ test_that("a generic without a row is noticed", {
   expect_setequal(less$generics_without_row(), c("autoplot", "bayes_point"))
 })
 
-test_that("the table in README.md agrees with the methods", {
-  for (package in c("bayesplot", "ggplot2", "loo", "rstantools")) {
+test_that("the tables in README.md agree with the methods", {
+  for (package in c("bayesplot", "ggplot2", "loo", "rstantools", "survival")) {
     skip_if_not_installed(package)
   }
-  expect_identical(tools$read_table(readme), tools$method_table())
+  for (name in names(tools$tables)) {
+    expect_identical(
+      tools$read_table(readme, name), tools$tables[[name]](),
+      label = name
+    )
+  }
 })
 
 test_that("the pictures of README.md exist, and are small", {
