@@ -46,5 +46,7 @@
 #include "bark/terms_move.cpp"
 #include "bark/variance_proposal.cpp"
 #include "bark/varphi.cpp"
+#include "bark/varying_level.cpp"
+#include "bark/varying_likelihood.cpp"
 #include "bark/walk.cpp"
 #include "bark/whitening.cpp"

@@ -22,7 +22,9 @@ const std::map<std::string, bark::Family> kFamilies{
     {"ordered", bark::Family::kOrdered},
     {"poisson", bark::Family::kPoisson},
     {"binomial", bark::Family::kBinomial},
-    {"negbinomial", bark::Family::kNegativeBinomial}};
+    {"negbinomial", bark::Family::kNegativeBinomial},
+    {"known_variance", bark::Family::kKnownVariance},
+    {"log_variance", bark::Family::kLogVariance}};
 
 // Rows of `bark_options` in R/bark-options.R.
 const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{

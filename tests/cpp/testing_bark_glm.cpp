@@ -86,8 +86,11 @@ std::vector<double> statistics(const GlmState& state) {
 }
 
 bark::Data glm_data(const Rcpp::List& config, const Eigen::MatrixXd& x) {
-  return bark_r::data(config, x, Eigen::VectorXd::Zero(x.rows()),
-                      Eigen::VectorXd::Ones(x.rows()));
+  const Eigen::VectorXd weights =
+      config.containsElementNamed("weights")
+          ? Rcpp::as<Eigen::VectorXd>(config["weights"])
+          : Eigen::VectorXd::Ones(x.rows());
+  return bark_r::data(config, x, Eigen::VectorXd::Zero(x.rows()), weights);
 }
 
 }  // namespace

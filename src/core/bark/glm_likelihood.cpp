@@ -3,6 +3,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "varying_likelihood.hpp"
+
 namespace kernelbayes {
 namespace bark {
 
@@ -173,6 +175,10 @@ std::unique_ptr<GlmLikelihood> make_likelihood(const Data& data) {
       return std::make_unique<Binomial>(data);
     case Family::kNegativeBinomial:
       return std::make_unique<NegativeBinomial>(data);
+    case Family::kKnownVariance:
+      return std::make_unique<KnownVariance>(data);
+    case Family::kLogVariance:
+      return std::make_unique<LogVariance>(data);
     default:
       throw std::invalid_argument("the family has a latent normal form");
   }

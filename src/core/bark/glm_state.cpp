@@ -231,9 +231,13 @@ void GlmState::draw_prior(Rng& rng) {
 }
 
 void GlmState::set_response(Data& data, Eigen::VectorXd y) {
-  const std::vector<double> parameters = likelihood_->parameters();
   data.y = std::move(y);
-  likelihood_ = make_likelihood(data);
+  read_data();
+}
+
+void GlmState::read_data() {
+  const std::vector<double> parameters = likelihood_->parameters();
+  likelihood_ = make_likelihood(*data_);
   likelihood_->set_parameters(parameters);
   at_ = likelihood_->derivatives(fit_);
 }

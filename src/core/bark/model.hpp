@@ -136,7 +136,10 @@ enum class Family {
   kOrdered,
   kPoisson,
   kBinomial,
-  kNegativeBinomial
+  kNegativeBinomial,
+  // The mean given the log variance, and the latter given residuals.
+  kKnownVariance,
+  kLogVariance
 };
 
 /// What moves of a Backfit look at before all rows, see Backfit::glimpse():
