@@ -58,7 +58,11 @@ describe_posterior <- function(x, show) {
     if (has_classes(x)) {
       paste0(classes_line(x), if (is_ordered(x)) cuts_line(x, show))
     },
-    if (has_noise(x)) noise_line(x, chains$sigma, show),
+    if (has_varying_noise(x)) {
+      varying_line(x, show)
+    } else if (has_noise(x)) {
+      noise_line(x, chains$sigma, show)
+    },
     paste(parameter_lines(x, show), collapse = ""),
     logs_line(x)
   )
@@ -330,12 +334,17 @@ logLik.kb_bark <- function(object, ...) {
     # At means, of 1 / df too.
     log_noise_density(
       stats::residuals(object),
-      stats::sigma(object) / sqrt(row_weights(object)),
+      if (has_varying_noise(object)) {
+        stats::predict(object, type = "sigma")
+      } else {
+        stats::sigma(object) / sqrt(row_weights(object))
+      },
       1 / mean(1 / noise_df(object, pool))
     )
   }
   structure(sum(density),
     df = mean(pool$m) + mean(bark_n_scales(object, pool)) + mixed_df(object) +
+      varying_df(object, pool) +
       has_noise(object) + length(family_of(object)$parameters) + max(length(cut_names(object)) - 1, 0),
     nobs = object$time, class = "logLik"
   )

@@ -152,7 +152,9 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   if (type == "terms") {
     return(predict_components(object, rows, interval, level))
   }
-  if (is_glm(object)) {
+  if (type == "sigma") {
+    out <- predict_sigma(object, rows, interval, level)
+  } else if (is_glm(object)) {
     out <- predict_glm(object, rows, type, interval, level, probs, ndraws)
   } else if (has_classes(object)) {
     out <- predict_classes(object, rows, type, interval, level, ndraws)
@@ -182,7 +184,7 @@ bark_arguments <- function(fit, type, interval) {
     switch(type,
       response = if (interval == "prediction") "weights",
       quantile = if (interval != "credible") "weights",
-      log_score = "weights"
+      log_score = , sigma = "weights"
     )
   }
   c(prediction_arguments(fit, type, interval), noisy)
@@ -192,8 +194,18 @@ bark_arguments <- function(fit, type, interval) {
 
 # The draws of all chains, one after the other
 bark_pool <- function(fit) {
-  draws <- lapply(fit_runs(fit), `[[`, "draws")
-  glue <- function(name) unlist(lapply(draws, `[[`, name), use.names = FALSE)
+  pool_draws(lapply(fit_runs(fit), `[[`, "draws"))
+}
+
+pool_draws <- function(draws) {
+  glue <- function(name) {
+    parts <- lapply(draws, `[[`, name)
+    if (is.list(parts[[1]])) {
+      pool_draws(parts)
+    } else {
+      unlist(parts, use.names = FALSE)
+    }
+  }
   names <- names(draws[[1]])
   pool <- stats::setNames(lapply(names, glue), names)
   n <- length(pool$m)
@@ -233,7 +245,11 @@ bark_moments <- function(fit, x, pool, drawn = FALSE) {
 posterior_pool.kb_bark <- function(fit) bark_pool(fit)
 
 #' @export
-posterior_moments.kb_bark <- function(fit, x, pool) bark_moments(fit, x, pool)
+posterior_moments.kb_bark <- function(fit, x, pool) {
+  out <- bark_moments(fit, x, pool)
+  if (has_varying_noise(fit)) out$noise <- exp(log_variance(fit, x, pool))
+  out
+}
 
 #' @export
 posterior_mean.kb_bark <- function(fit, x, pool) {

@@ -318,7 +318,7 @@ bark.default <- function(x, ...) refuse_data(x, missing(x))
 bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
                          control = mcmc_control(
                            warmup = NULL, iter = NULL, thin = NULL
-                         ), weights = NULL,
+                         ), weights = NULL, sigma = NULL,
                          linear = NULL, groups = NULL, offset = NULL,
                          scale = TRUE, prior_only = FALSE,
                          na_action = c("fail", "omit"), keep_data = TRUE,
@@ -414,6 +414,7 @@ bark_fit <- function(mould, given, called, started) {
   mould <- with_intercept(mould, family)
   given$prior <- glm_prior(given$prior, family, mould)
   check_class(given$control, "kb_mcmc_control", "`mcmc_control()`", "control")
+  given <- with_varying_noise(given, family, mould)
   keep_data <- check_flag(given$keep_data, arg = "keep_data")
   settings <- call_with(bark_settings, given, mould = mould)
   control <- settled_control(given$control, bark_length(
@@ -446,7 +447,8 @@ bark_fit <- function(mould, given, called, started) {
 }
 
 # Settings that are determined by the data at the first call
-bark_settings <- function(mould, family, prior, scale, prior_only) {
+bark_settings <- function(mould, family, prior, scale, prior_only,
+                          sigma = NULL) {
   scale <- check_bark_scale(scale)
   prior_only <- check_flag(prior_only)
   family <- bark_family(family, mould)
@@ -483,8 +485,14 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
     ),
     scaling = scaling, scale = scale, prior_only = prior_only
   )
+  varying <- varying_settings(
+    sigma, mould, scaling_x(scaling, mould$x), scaling_y(scaling, y)
+  )
   # Without terms beside kernels fits are those of earlier versions.
-  c(settings, if (!is.null(mixed)) list(mixed = mixed))
+  c(
+    settings, if (!is.null(mixed)) list(mixed = mixed),
+    if (!is.null(varying)) list(varying = varying)
+  )
 }
 
 check_bark_scale <- function(scale) {
