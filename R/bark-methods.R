@@ -227,7 +227,8 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 #' @param object A fit of [bark()].
 #' @param ... Not used.
 #' @return A number in units of the response, for a row of weight 1. For
-#'   Student-t noise it is the scale. In classification it is 1, the standard
+#'   Student-t noise it is the scale; where the noise varies, of its variance the
+#'   mean over the rows is taken. In classification it is 1, the standard
 #'   deviation of the latent response; of counts, which have no noise, `NA`.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
@@ -310,7 +311,8 @@ draw_coefficients <- function(object, pool, draw) {
 #' Log likelihood at the posterior mean
 #'
 #' The log likelihood of the training responses given the posterior mean of f
-#' and of the noise standard deviation (for Student-t noise its scale); in
+#' and of the noise standard deviation (for Student-t noise its scale; of each row,
+#' where it varies); in
 #' classification and for counts given the posterior predictive probabilities. The log
 #' likelihood of each draw is `log_lik` in [as_draws()][as_draws.kb_bark].
 #'

@@ -16,7 +16,7 @@ varying_prior <- list(nu = 5, eps = 0.5, mean = -1, sd = 2)
 
 #' Check `sigma` and what it excludes
 #' @param given Arguments as in `bark()`.
-#' @return `given` with a `sigma` of columns and the prior completed.
+#' @return `given` with the prior completed.
 #' @noRd
 with_varying_noise <- function(given, family, mould) {
   if (is.null(given$sigma)) {
@@ -31,13 +31,16 @@ with_varying_noise <- function(given, family, mould) {
   }
   given$prior <- prior_with_varying(given$prior)
   if (given$control$n_temps > 1) refuse_with_sigma("mcmc_control(n_temps = )")
-  inputs <- varying_inputs(given$sigma, mould)
-  # Refits have these columns, without the formula.
-  given$sigma <- if (length(inputs$columns) == ncol(mould$x)) {
-    plain_formula(~.)
-  } else {
-    names <- mould$x_names[inputs$columns]
-    plain_formula(stats::reformulate(paste0("`", names, "`")))
+  given
+}
+
+# The arguments of refits, which have x and y and no formula: `sigma` by columns
+with_sigma_of_columns <- function(given, settings, mould) {
+  columns <- settings$varying$columns
+  if (length(columns) > 0) {
+    names <- paste0("`", mould$x_names[columns], "`")
+    all <- length(columns) == length(mould$x_names)
+    given$sigma <- plain_formula(if (all) ~. else stats::reformulate(names))
   }
   given
 }
@@ -176,6 +179,9 @@ varying_sd <- function(fit, x, pool, chosen = seq_along(pool$m),
 predict_sigma <- function(fit, rows, interval, level) {
   pool <- bark_pool(fit)
   x <- rows$x[rows$complete, , drop = FALSE]
+  if (nrow(x) == 0) {
+    return(no_predictions(length(rows$complete), "sigma", interval, NULL))
+  }
   weights <- rows$weights[rows$complete]
   blocks <- lapply(row_blocks(x, length(pool$m)), function(at) {
     sd <- varying_sd(fit, x[at, , drop = FALSE], pool, weights = weights[at])

@@ -17,8 +17,8 @@
 #'   `newdata`.
 #' @param ndraws For `"draws"`: the number of draws S, evenly spaced; by default
 #'   all kept draws.
-#' @param weights For predictions of new numeric responses: the weights of the
-#'   rows of `newdata`, as in [bark()]. `NULL`: 1, or the weights of the fit for
+#' @param weights For predictions of new numeric responses and of their standard
+#'   deviations: the weights of the rows of `newdata`, as in [bark()]. `NULL`: 1, or the weights of the fit for
 #'   the training rows.
 #' @param linear,groups,offset For fits to `x` and `y` with these arguments of
 #'   [bark()]: those of the rows of `newdata`.
@@ -38,6 +38,10 @@
 #'   drawn by `rstantools::posterior_predict()`.
 #' * `"log_score"`: log posterior predictive densities of the responses, a
 #'   vector of length n.
+#'
+#' * `"sigma"`, for fits with `sigma`: the posterior mean of the standard deviation
+#'   of a new response, given `weights`, a vector of length n; with a credible
+#'   interval a matrix n x 3.
 #'
 #' For probit fits:
 #' * `"class"`: a factor of length n, the class whose probability is above one
@@ -108,8 +112,9 @@
 #' 1e-6, and their limits are quantiles over draws of the fields. If the
 #' posterior is very skewed, a mean can lie outside its interval.
 #'
-#' With `approximation = "truncation"` in [bark_prior()] coefficients are not
-#' integrated out, and all of this is computed from draws of f: v is 0.
+#' With `approximation = "truncation"` in [bark_prior()], and in fits with `sigma`,
+#' coefficients are not integrated out, and all of this is computed from draws of f:
+#' v is 0.
 #'
 #' @section Errors:
 #' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,

@@ -87,6 +87,30 @@
 #' `weights`, [evidence()][evidence.kb_bark], [cross_validate()] and temperatures are
 #' not defined.
 #'
+#' @section Noise that varies:
+#' `bark(y ~ x1 + x2, data, sigma = ~ x1)` models the variance of the noise too,
+#' \deqn{y_i \sim N(f(x_i), e^{g(x_i)} / w_i), \qquad g(x) = \gamma_0 +
+#' \sum_{j = 1}^{J_g} \beta_j K_j(x),}{y_i ~ N(f(x_i), exp(g(x_i)) / w_i), g(x) =
+#' gamma_0 + sum_j beta_j K_j(x),}
+#' f as above and g, the log variance, an intercept and a sum of kernels of its own,
+#' whose inputs are those that `sigma` names: `~ .` is all inputs of kernels of f.
+#' Intervals are then wide where the noise is large, and f follows the responses
+#' where it is small; `predict(type = "sigma")` has the standard deviation of new
+#' responses. The prior of g: J_g is a Poisson variable with mean 5, coefficients
+#' are Cauchy with scale 0.5, each kernel has its own scales with the default prior
+#' of numeric responses, and the intercept is normal with standard deviation 2
+#' around the log of the variance of the response (of its product with the
+#' weights) minus 1. Kernels of f have their own scales, too. Coefficients are
+#' part of the state, as for counts; linear terms, groups, offsets and `weights`
+#' are as above.
+#'
+#' The noise is normal: outliers count as large variances, which they raise around
+#' them. Where the noise is constant the model loses little, but Student's t noise,
+#' the default without `sigma`, suits outliers at random places better. `sigma()`
+#' is the root of the mean variance over the rows.
+#' [evidence()][evidence.kb_bark], temperatures, `bark_prior(df = , noise = ,
+#' directions = , own_scales = FALSE, approximation = "truncation")` are not defined.
+#'
 #' @section Several classes:
 #' With `family = "multinomial"` each of C classes has a function
 #' \eqn{f_k}{f_k} of its own, a *field*: a sum of kernels as above with its own
@@ -211,6 +235,10 @@
 #'   response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}. Gaussian
 #'   responses only. In the formula interface they are looked up in `data`
 #'   first.
+#' @param sigma `NULL`: the noise has the same distribution at all rows, up to
+#'   `weights`. Or a formula without a response, such as `~ x1 + x2` or `~ .`: the
+#'   inputs of kernels that the variance of the noise depends on (a factor by its
+#'   name), see *Noise that varies*. Gaussian responses only.
 #' @param linear,groups,offset With `x` and `y`: `NULL`, or terms beside kernels,
 #'   see the section below: linear predictors (a vector, a matrix or a data frame),
 #'   groups (a vector, or a data frame with a column for each factor), and a
@@ -291,6 +319,13 @@
 #'   control = mcmc_control(chains = 1, warmup = 50, iter = 50), seed = 1
 #' )
 #' predict(species, iris[c(2, 72, 135), ], type = "prob")
+#'
+#' # Noise that grows with x
+#' data$w <- data$y + 3 * data$x1 * rnorm(60)
+#' varying <- bark(w ~ x1 + x2 + x3, data, sigma = ~x1, control = settings,
+#'   seed = 1
+#' )
+#' predict(varying, data[1:3, ], type = "sigma", interval = "credible")
 #'
 #' # Counts, with exposures
 #' cases <- data.frame(dose = runif(60), years = rexp(60))
@@ -432,7 +467,7 @@ bark_fit <- function(mould, given, called, started) {
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould),
       settings = settings,
-      request = fit_request(given),
+      request = fit_request(with_sigma_of_columns(given, settings, mould)),
       control = control,
       data = fit_data(mould),
       sequence = seq_len(nrow(mould$x)), seed = seed, simd = choose_simd(),

@@ -70,7 +70,9 @@ test_that("sweeps of the mean and of the noise together leave it invariant", {
   expect_lt(max(abs(both_scores())), 6.2)
   expect_lt(max(abs(both_scores(terms = NULL))), 6.2)
   cauchy <- bark_setting("select_different", own_scales = TRUE, nu = 2)
-  expect_lt(max(abs(both_scores(cauchy, cauchy))), 6.2)
+  # Variances overflow where their logarithms have tails as heavy.
+  lighter <- bark_setting("equal", own_scales = TRUE, nu = 2, alpha = 3)
+  expect_lt(max(abs(both_scores(cauchy, lighter))), 6.2)
 })
 
 test_that("log densities and their derivatives are right", {

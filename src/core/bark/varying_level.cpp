@@ -60,6 +60,13 @@ void VaryingState::sweep(Counts& counts, Rng& rng) {
   glm_sweep(*noise_, kernel_rounds(noise_->prior()), counts, rng);
 }
 
+// Draws of the prior may overflow.
+double VaryingState::mean_variance() const {
+  constexpr double kMost = 600;
+  const Eigen::ArrayXd g = noise_->fit().array().min(kMost).max(-kMost);
+  return g.exp().mean();
+}
+
 void VaryingState::draw_prior(Rng& rng) {
   mean_->draw_prior(rng);
   noise_->draw_prior(rng);

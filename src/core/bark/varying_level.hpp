@@ -9,7 +9,7 @@ namespace kernelbayes {
 namespace bark {
 
 /// Noise that varies with x: y_i ~ N(f_i, exp(g_i) / w_i), f and g sums of
-/// kernels, each a GlmState given the other; g has an intercept. See
+/// kernels, each a GlmState given the other; g has an intercept, (B130). See
 /// derivations/bark.md, section 6.7.
 class VaryingState {
  public:
@@ -20,7 +20,7 @@ class VaryingState {
   /// log p(y | f, g).
   double log_likelihood() const { return noise_->log_likelihood(); }
   /// The mean of exp(g) over the rows.
-  double mean_variance() const { return noise_->fit().array().exp().mean(); }
+  double mean_variance() const;
 
   void sweep(Counts& counts, Rng& rng);
   /// Everything from the prior.

@@ -9,7 +9,7 @@ namespace bark {
 Eigen::ArrayXd exp_minus(const Arithmetic& arithmetic, const Eigen::ArrayXd& t);
 
 /// y ~ N(f, 1 / weight), the weights known: the mean given the log variance,
-/// (B130).
+/// (B131).
 class KnownVariance : public GlmLikelihood {
  public:
   explicit KnownVariance(const Data& data);
@@ -22,7 +22,7 @@ class KnownVariance : public GlmLikelihood {
   Eigen::ArrayXd y_, precision_;
 };
 
-/// y ~ N(0, exp(f) / weight): the log variance given residuals y, (B131).
+/// y ~ N(0, exp(f) / weight): the log variance given residuals y, (B132).
 class LogVariance : public GlmLikelihood {
  public:
   explicit LogVariance(const Data& data);
