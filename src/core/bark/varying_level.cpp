@@ -60,11 +60,18 @@ void VaryingState::sweep(Counts& counts, Rng& rng) {
   glm_sweep(*noise_, kernel_rounds(noise_->prior()), counts, rng);
 }
 
-// Draws of the prior may overflow.
-double VaryingState::mean_variance() const {
+// Exponentials of draws of the prior may overflow.
+Eigen::VectorXd VaryingState::bounded() const {
   constexpr double kMost = 600;
-  const Eigen::ArrayXd g = noise_->fit().array().min(kMost).max(-kMost);
-  return g.exp().mean();
+  return noise_->fit().array().min(kMost).max(-kMost);
+}
+
+double VaryingState::log_likelihood() const {
+  return noise_->likelihood().log_likelihood(bounded());
+}
+
+double VaryingState::mean_variance() const {
+  return bounded().array().exp().mean();
 }
 
 void VaryingState::draw_prior(Rng& rng) {

@@ -18,7 +18,7 @@ class VaryingState {
   const GlmState& mean() const { return *mean_; }
   const GlmState& noise() const { return *noise_; }
   /// log p(y | f, g).
-  double log_likelihood() const { return noise_->log_likelihood(); }
+  double log_likelihood() const;
   /// The mean of exp(g) over the rows.
   double mean_variance() const;
 
@@ -30,6 +30,7 @@ class VaryingState {
   void transfer(Archive& archive);
 
  private:
+  Eigen::VectorXd bounded() const;
   void tell_noise();
   void tell_mean();
 
