@@ -4,9 +4,7 @@
 has_varying_noise <- function(fit) !is.null(fit$settings$varying)
 
 # Are the coefficients of each draw part of it, not integrated out?
-keeps_coefficients <- function(fit) {
-  is_truncated(fit) || is_glm(fit) || has_varying_noise(fit)
-}
+keeps_coefficients <- function(fit) is_truncated(fit) || is_glm(fit)
 
 # The prior of g: its kernels, and a normal intercept. Chosen on simulated data,
 # tools/bench/noise.R.
@@ -31,6 +29,9 @@ with_varying_noise <- function(given, family, mould) {
   }
   given$prior <- prior_with_varying(given$prior)
   if (given$control$n_temps > 1) refuse_with_sigma("mcmc_control(n_temps = )")
+  if (given$control$sweep == "single") {
+    refuse_with_sigma("mcmc_control(sweep = \"single\")")
+  }
   given
 }
 
@@ -48,13 +49,8 @@ with_sigma_of_columns <- function(given, settings, mould) {
 # Options of the prior of f that its sampler does not have
 prior_with_varying <- function(prior) {
   check_class(prior, "kb_bark_prior", "`bark_prior()`")
-  if (is.null(prior$own_scales)) prior$own_scales <- TRUE
   if (is.null(prior$df)) prior$df <- Inf
   odd <- c(
-    if (!isTRUE(prior$own_scales)) {
-      paste0("bark_prior(own_scales = ", deparse(prior$own_scales), ")")
-    },
-    if (!is.null(prior$directions)) "bark_prior(directions = )",
     if (is_truncated_prior(prior)) "bark_prior(approximation = \"truncation\")",
     if (!is.null(prior$noise)) "bark_prior(noise = )",
     if (is_student_prior(prior)) "bark_prior(df = )"
@@ -66,8 +62,7 @@ prior_with_varying <- function(prior) {
 refuse_with_sigma <- function(what) {
   kb_abort(c(
     "{.code {what}} is not defined with {.arg sigma}.",
-    i = "Where the noise varies it is normal with a prior of its own, and
-         kernels have their own scales."
+    i = "Noise that varies is normal, with a prior of its own."
   ), c("not_defined", "argument"), argument = "sigma")
 }
 

@@ -112,9 +112,8 @@
 #' 1e-6, and their limits are quantiles over draws of the fields. If the
 #' posterior is very skewed, a mean can lie outside its interval.
 #'
-#' With `approximation = "truncation"` in [bark_prior()], and in fits with `sigma`,
-#' coefficients are not integrated out, and all of this is computed from draws of f:
-#' v is 0.
+#' With `approximation = "truncation"` in [bark_prior()] coefficients are not
+#' integrated out, and all of this is computed from draws of f: v is 0.
 #'
 #' @section Errors:
 #' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,

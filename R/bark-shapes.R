@@ -21,7 +21,6 @@ many_rows <- 5000
 moves_alone <- function(settings, n) {
   prior <- settings$prior
   n >= many_rows && settings$family == "gaussian" && !settings$prior_only &&
-    is.null(settings$varying) &&
     isTRUE(prior$own_scales) && is.null(prior$concentrations) && prior$nu > 0
 }
 

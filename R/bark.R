@@ -100,16 +100,15 @@
 #' are Cauchy with scale 0.5, each kernel has its own scales with the default prior
 #' of numeric responses, and the intercept is normal with standard deviation 2
 #' around the log of the variance of the response (of its product with the
-#' weights) minus 1. Kernels of f have their own scales, too. Coefficients are
-#' part of the state, as for counts; linear terms, groups, offsets and `weights`
-#' are as above.
+#' weights) minus 1. Coefficients of f are integrated out given g, and those of g
+#' are part of the state; linear terms, groups, offsets and `weights` are as above.
 #'
 #' The noise is normal: outliers count as large variances, which they raise around
 #' them. Where the noise is constant the model loses little, but Student's t noise,
 #' the default without `sigma`, suits outliers at random places better. `sigma()`
 #' is the root of the mean variance over the rows.
-#' [evidence()][evidence.kb_bark], temperatures, `bark_prior(df = , noise = ,
-#' directions = , own_scales = FALSE, approximation = "truncation")` are not defined.
+#' [evidence()][evidence.kb_bark], temperatures and `bark_prior(df = , noise = ,
+#' approximation = "truncation")` are not defined.
 #'
 #' @section Several classes:
 #' With `family = "multinomial"` each of C classes has a function

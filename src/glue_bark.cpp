@@ -54,9 +54,8 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   bark::Model shared = model(config, std::move(data), step);
   if (config.containsElementNamed("varying")) {
     const Rcpp::List noise = config["varying"];
-    shared.varying = {bark_r::prior(noise["prior"]), noise["mean"],
+    shared.varying = {true, bark_r::prior(noise["prior"]), noise["mean"],
                       noise["sd"]};
-    shared.data.family = bark::Family::kKnownVariance;
     return open<bark::VaryingLevel>(config, std::move(shared), state);
   }
   if (shared.data.glm()) {

@@ -23,7 +23,6 @@ const std::map<std::string, bark::Family> kFamilies{
     {"poisson", bark::Family::kPoisson},
     {"binomial", bark::Family::kBinomial},
     {"negbinomial", bark::Family::kNegativeBinomial},
-    {"known_variance", bark::Family::kKnownVariance},
     {"log_variance", bark::Family::kLogVariance}};
 
 // Rows of `bark_options` in R/bark-options.R.

@@ -86,11 +86,8 @@ std::vector<double> statistics(const GlmState& state) {
 }
 
 bark::Data glm_data(const Rcpp::List& config, const Eigen::MatrixXd& x) {
-  const Eigen::VectorXd weights =
-      config.containsElementNamed("weights")
-          ? Rcpp::as<Eigen::VectorXd>(config["weights"])
-          : Eigen::VectorXd::Ones(x.rows());
-  return bark_r::data(config, x, Eigen::VectorXd::Zero(x.rows()), weights);
+  return bark_r::data(config, x, Eigen::VectorXd::Zero(x.rows()),
+                      Eigen::VectorXd::Ones(x.rows()));
 }
 
 }  // namespace

@@ -154,9 +154,8 @@ test_that("wrong arguments are errors", {
     class = "kb_error_not_defined"
   )
   priors <- list(
-    bark_prior(df = 4), bark_prior(df = "learned"), bark_prior(own_scales = FALSE),
-    bark_prior(own_scales = "pooled"), bark_prior(noise = noise_gamma(2, 1)),
-    bark_prior(directions = 1), bark_prior(approximation = "truncation")
+    bark_prior(df = 4), bark_prior(df = "learned"),
+    bark_prior(noise = noise_gamma(2, 1)), bark_prior(approximation = "truncation")
   )
   for (prior in priors) {
     expect_error(bark(y ~ x, data, sigma = ~x, prior = prior),
@@ -165,6 +164,10 @@ test_that("wrong arguments are errors", {
   }
   expect_error(
     bark(y ~ x, data, sigma = ~x, control = mcmc_control(n_temps = 2)),
+    class = "kb_error_not_defined"
+  )
+  expect_error(
+    bark(y ~ x, data, sigma = ~x, control = mcmc_control(sweep = "single")),
     class = "kb_error_not_defined"
   )
   fit <- noise_fits()$plain

@@ -175,8 +175,6 @@ std::unique_ptr<GlmLikelihood> make_likelihood(const Data& data) {
       return std::make_unique<Binomial>(data);
     case Family::kNegativeBinomial:
       return std::make_unique<NegativeBinomial>(data);
-    case Family::kKnownVariance:
-      return std::make_unique<KnownVariance>(data);
     case Family::kLogVariance:
       return std::make_unique<LogVariance>(data);
     default:

@@ -231,13 +231,9 @@ void GlmState::draw_prior(Rng& rng) {
 }
 
 void GlmState::set_response(Data& data, Eigen::VectorXd y) {
-  data.y = std::move(y);
-  read_data();
-}
-
-void GlmState::read_data() {
   const std::vector<double> parameters = likelihood_->parameters();
-  likelihood_ = make_likelihood(*data_);
+  data.y = std::move(y);
+  likelihood_ = make_likelihood(data);
   likelihood_->set_parameters(parameters);
   at_ = likelihood_->derivatives(fit_);
 }

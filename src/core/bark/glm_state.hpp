@@ -62,8 +62,6 @@ class GlmState {
   void draw_prior(Rng& rng);
   /// Other responses.
   void set_response(Data& data, Eigen::VectorXd y);
-  /// The likelihood of data that have changed.
-  void read_data();
   void transfer(Archive& archive);
 
  private:

@@ -11,6 +11,7 @@ namespace bark {
 /// The log variance of noise that varies: the prior of its kernels, and the
 /// normal one of its intercept.
 struct Varying {
+  bool any = false;
   Prior prior;
   double mean = -1, sd = 2;
 };

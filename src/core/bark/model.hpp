@@ -137,8 +137,7 @@ enum class Family {
   kPoisson,
   kBinomial,
   kNegativeBinomial,
-  // The mean given the log variance, and the latter given residuals.
-  kKnownVariance,
+  // y is N(0, exp f), the log variance of noise that varies.
   kLogVariance
 };
 

@@ -8,39 +8,49 @@
 namespace kernelbayes {
 namespace bark {
 
-/// Noise that varies with x: y_i ~ N(f_i, exp(g_i) / w_i), f and g sums of
-/// kernels, each a GlmState given the other; g has an intercept, (B130). See
+/// Noise that varies with x: y_i ~ N(f_i, exp(g_i) / w_i), (B130). f is that of
+/// a State with row weights exp(-g), its coefficients integrated out, and g a
+/// sum of kernels with an intercept given residuals, a GlmState. See
 /// derivations/bark.md, section 6.7.
 class VaryingState {
  public:
   VaryingState(const Data& data, const Prior& prior, const Varying& noise);
 
-  const GlmState& mean() const { return *mean_; }
+  const State& mean() const { return *mean_; }
   const GlmState& noise() const { return *noise_; }
-  /// log p(y | f, g).
-  double log_likelihood() const;
+  /// log p(y | f, g), from sqrt(w) (y - f).
+  double log_likelihood(const Eigen::VectorXd& residuals) const;
   /// The mean of exp(g) over the rows.
   double mean_variance() const;
 
-  void sweep(Counts& counts, Rng& rng);
-  /// Everything from the prior.
+  void draw_start(Rng& rng);
+  /// Row weights of the mean follow once responses are set.
   void draw_prior(Rng& rng);
-  Eigen::VectorXd simulate(Rng& rng) const;
+  /// `first`: of a chain.
+  void sweep(bool first, bool adapt, Counts& counts, Rng& rng);
+  /// The same without the likelihood.
+  void sweep_prior(bool adapt, Counts& counts, Rng& rng);
+  /// g given f, which is drawn and dropped.
+  void move_noise(Rng& rng);
   void set_response(Eigen::VectorXd y);
   void transfer(Archive& archive);
 
  private:
   Eigen::VectorXd bounded() const;
-  void tell_noise();
-  void tell_mean();
+  Eigen::VectorXd row_weights() const;
+  void tell_mean() { mean_->set_row_weights(row_weights()); }
 
-  // The states refer to their data.
+  double level_;  // of g, whose exponential is the variance of row weight 1
+  // The states refer to these.
+  std::unique_ptr<Prior> prior_;
   std::unique_ptr<Data> mean_data_, noise_data_;
-  std::unique_ptr<GlmState> mean_, noise_;
+  std::unique_ptr<State> mean_;
+  std::unique_ptr<GlmState> noise_;
+  Sweep sweep_;
 };
 
-/// Draws of both sums of kernels with their coefficients, of the terms beside
-/// those of f, and of the intercept of g. `noise` is 1 over the mean of exp(g).
+/// Those of Draws without a noise that is the same everywhere: `noise` is 1
+/// over the mean of exp(g); with the kernels of g and its intercept.
 struct VaryingDraws {
   explicit VaryingDraws(const Model& model) : model(&model) {}
   void transfer(Archive& archive);
