@@ -44,16 +44,19 @@ test_that("without sigma draws are those of before", {
   )
 })
 
-test_that("predictions are means over draws of f and g", {
+test_that("predictions are those of mixtures over draws of f and g", {
   new <- noise_fits()$data[1:5, ]
   for (name in c("plain", "mixed")) {
     fit <- noise_fits()[[name]]
     w <- c(1, 2, 0.5, 1, 4)
     pool <- bark_pool(fit)
-    f <- predict(fit, new, type = "draws")
-    sd <- t(varying_sd(fit, bark_rows(
+    x <- bark_rows(
       fit, new, NULL, FALSE, FALSE, NULL, NULL, NULL, NULL, NULL
-    )$x, pool, weights = w))
+    )$x
+    moments <- bark_moments(fit, x, pool)
+    f <- t(unscale_mean(fit$settings$scaling, moments$mean))
+    sd <- t(varying_sd(fit, x, pool, weights = w))
+    total <- sqrt(sd^2 + t(unscale_sd(fit$settings$scaling, sqrt(moments$variance)))^2)
     expect_equal(predict(fit, new), colMeans(f))
     expect_equal(predict(fit, new, type = "sigma", weights = w), colMeans(sd))
     bands <- predict(fit, new, type = "sigma", weights = w,
@@ -62,18 +65,19 @@ test_that("predictions are means over draws of f and g", {
     expect_equal(bands[, "fit"], colMeans(sd))
     expect_equal(bands[, "upr"], apply(sd, 2, stats::quantile, 0.9, names = FALSE))
     y <- rep(new$y, each = nrow(f))
-    score <- log(colMeans(matrix(stats::dnorm(y, f, sd), nrow(f))))
+    score <- log(colMeans(matrix(stats::dnorm(y, f, total), nrow(f))))
     expect_equal(
       predict(fit, new, type = "log_score", weights = w), score
     )
     limits <- predict(fit, new, interval = "prediction", weights = w)
     for (i in 1:5) {
       below <- vapply(limits[i, 2:3], function(v) {
-        mean(stats::pnorm(v, f[, i], sd[, i]))
+        mean(stats::pnorm(v, f[, i], total[, i]))
       }, 0)
       expect_equal(unname(below), c(0.05, 0.95), tolerance = 1e-6)
     }
     skip_if_not_installed("rstantools")
+    f <- predict(fit, new, type = "draws")
     expect_equal(
       rstantools::log_lik(fit, new, weights = w),
       matrix(stats::dnorm(y, f, sd, log = TRUE), nrow(f))
@@ -202,8 +206,35 @@ test_that("all methods know noise that varies", {
   for (cut in list(fit, noise_fits()$mixed)) {
     cut$runs[[1]] <- head_draws(cut, cut$runs[[1]], 20)
     expect_length(cut$runs[[1]]$draws$varying$intercept, 20)
-    expect_length(cut$runs[[1]]$draws$z, 0)
+    expect_length(cut$runs[[1]]$draws$varying$beta,
+      sum(cut$runs[[1]]$draws$varying$m)
+    )
+    expect_length(cut$runs[[1]]$draws$noise, 20)
   }
+})
+
+test_that("shared scales, directions and clusters are as without sigma", {
+  data <- noise_data(40)
+  priors <- list(
+    bark_prior_paper(), bark_prior(directions = 1), bark_prior(own_scales = "pooled"),
+    bark_prior(own_scales = "clustered")
+  )
+  for (prior in priors) {
+    fit <- quick_noise(y ~ x + z, data, sigma = ~x, prior = prior)
+    expect_true(all(predict(fit, data, type = "sigma") > 0))
+  }
+  # Without sigma, kernels beside linear terms are in clusters by default.
+  expect_false(is.null(noise_fits()$mixed$settings$prior$concentrations))
+})
+
+test_that("draws of counts are cut, too", {
+  data <- noise_data(30)
+  data$k <- withr::with_seed(1, stats::rpois(30, 5))
+  fit <- quick_noise(k ~ x, data, family = "negbinomial")
+  draws <- head_draws(fit, fit$runs[[1]], 20)$draws
+  expect_length(draws$z, 0)
+  expect_length(draws$parameters, 20)
+  expect_length(draws$beta, sum(draws$m))
 })
 
 test_that("a fit continues, is saved, and predicts without its data", {

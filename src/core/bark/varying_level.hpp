@@ -9,7 +9,7 @@ namespace kernelbayes {
 namespace bark {
 
 /// Noise that varies with x: y_i ~ N(f_i, exp(g_i) / w_i), (B130). f is that of
-/// a State with row weights exp(-g), its coefficients integrated out, and g a
+/// a State with row weights, (B131), its coefficients integrated out, and g a
 /// sum of kernels with an intercept given residuals, a GlmState. See
 /// derivations/bark.md, section 6.7.
 class VaryingState {
