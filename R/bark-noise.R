@@ -6,8 +6,8 @@ has_varying_noise <- function(fit) !is.null(fit$settings$varying)
 # Are the coefficients of each draw part of it, not integrated out?
 keeps_coefficients <- function(fit) is_truncated(fit) || is_glm(fit)
 
-# The prior of g: its kernels, and a normal intercept. Chosen on simulated data,
-# tools/bench/noise.R.
+# The prior of g: its kernels, and a normal intercept. On the simulated sets of
+# tools/bench/varying.R others did as well.
 varying_prior <- list(nu = 5, eps = 0.5, mean = -1, sd = 2)
 
 # Settings ---------------------------------------------------------------------
