@@ -14,13 +14,6 @@ namespace {
 using namespace kernelbayes;
 using testing_r::squash;
 
-Eigen::VectorXd add_noise(const bark::VaryingState& state, Eigen::VectorXd out,
-                          Rng& rng) {
-  const Eigen::VectorXd noise =
-      state.noise().likelihood().simulate(state.noise().fit(), rng);
-  return out + noise.cwiseQuotient(state.mean().data().weights.cwiseSqrt());
-}
-
 // y given all else, its coefficients from their prior.
 Eigen::VectorXd simulate(const bark::VaryingState& state, Rng& rng) {
   const bark::State& mean = state.mean();
@@ -34,16 +27,9 @@ Eigen::VectorXd simulate(const bark::VaryingState& state, Rng& rng) {
   if (response.terms().any()) {
     out += response.terms().fit(response.terms().values());
   }
-  return add_noise(state, out, rng);
-}
-
-// Given coefficients that the present responses inform.
-Eigen::VectorXd simulate_again(const bark::VaryingState& state, Rng& rng) {
-  const bark::State& mean = state.mean();
-  Eigen::VectorXd fit;
-  bark::draw_fit(mean, fit, rng);
-  fit = mean.response_model().unweighted(fit);
-  return add_noise(state, fit, rng);
+  const Eigen::VectorXd noise =
+      state.noise().likelihood().simulate(state.noise().fit(), rng);
+  return out + noise.cwiseQuotient(mean.data().weights.cwiseSqrt());
 }
 
 template <class S>
@@ -81,13 +67,12 @@ std::vector<double> statistics(const bark::VaryingState& state) {
 }  // namespace
 
 // Pairs of a draw of everything from the prior, with responses, and the state
-// after `turns` sweeps, or only their moves of the noise, each but the first
-// with new responses if `again` (not with terms). One column per pair.
+// after `turns` sweeps, or only their moves of the noise. One column per pair.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
                                   const Eigen::MatrixXd& x,
                                   const Eigen::VectorXd& weights, bool whole,
-                                  bool again, int turns, int pairs, int seed) {
+                                  int turns, int pairs, int seed) {
   const bark::Prior setting = bark_r::prior(prior);
   const Rcpp::List list = config["varying"];
   const bark::Varying noise{true, bark_r::prior(list["prior"]), list["mean"],
@@ -102,7 +87,6 @@ Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
     state.set_response(simulate(state, rng));
     const std::vector<double> first = statistics(state);
     for (int turn = 0; turn < turns; ++turn) {
-      if (again && turn > 0) state.set_response(simulate_again(state, rng));
       bark::Counts counts;
       if (whole) {
         state.sweep(false, false, counts, rng);
