@@ -67,7 +67,8 @@ std::vector<double> statistics(const bark::VaryingState& state) {
 }  // namespace
 
 // Pairs of a draw of everything from the prior, with responses, and the state
-// after `turns` sweeps, or only their moves of the noise. One column per pair.
+// after `turns` sweeps, or only their moves of the noise. One column per pair;
+// and how far log variances that the mean and the noise have are apart.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
                                   const Eigen::MatrixXd& x,
@@ -79,6 +80,7 @@ Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
                             list["sd"]};
   const Eigen::VectorXd y = Eigen::VectorXd::Zero(x.rows());
   Eigen::MatrixXd before, after;
+  double apart = 0;
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     const bark::Data data = bark_r::data(config, x, y, weights);
@@ -95,6 +97,11 @@ Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
       }
     }
     const std::vector<double> last = statistics(state);
+    // The precision of the mean's rows is that of the noise.
+    const Eigen::ArrayXd log_precision =
+        (state.mean().noise() * state.mean().row_weights().array()).log();
+    apart = std::max(
+        apart, (log_precision + state.noise().fit().array()).abs().maxCoeff());
     if (pair == 0) {
       before.resize(first.size(), pairs);
       after.resize(first.size(), pairs);
@@ -103,5 +110,5 @@ Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
     after.col(pair) = Eigen::VectorXd::Map(last.data(), last.size());
   }
   return Rcpp::List::create(Rcpp::_["before"] = before,
-                            Rcpp::_["after"] = after);
+                            Rcpp::_["after"] = after, Rcpp::_["apart"] = apart);
 }
