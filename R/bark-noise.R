@@ -157,7 +157,8 @@ log_variance <- function(fit, x, pool, chosen = seq_along(pool$m)) {
     fit, kernel_part(fit, x), pool$varying, "draw", chosen
   )$mean
   # Beyond these limits its exponential may overflow.
-  pmin(pmax(kernels + rep(pool$varying$intercept[chosen], each = nrow(x)), -600), 600)
+  level <- rep(pool$varying$intercept[chosen], each = nrow(x))
+  pmin(pmax(kernels + level, -300), 300)
 }
 
 #' Standard deviations of new responses, rows x draws, in their units

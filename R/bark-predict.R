@@ -18,8 +18,8 @@
 #' @param ndraws For `"draws"`: the number of draws S, evenly spaced; by default
 #'   all kept draws.
 #' @param weights For predictions of new numeric responses and of their standard
-#'   deviations: the weights of the rows of `newdata`, as in [bark()]. `NULL`: 1, or the weights of the fit for
-#'   the training rows.
+#'   deviations: the weights of the rows of `newdata`, as in [bark()]. `NULL`: 1,
+#'   or the weights of the fit for the training rows.
 #' @param linear,groups,offset For fits to `x` and `y` with these arguments of
 #'   [bark()]: those of the rows of `newdata`.
 #' @param re_formula `NULL`: with the coefficients of groups. Groups that the fit

@@ -1,7 +1,11 @@
 # The sampler of noise that varies: moves of the log variance given residuals,
 # and of it and the mean in turns.
 #
-# Seen to fail, one fault at a time: see the end of this file.
+# Seen to fail, one fault at a time: residuals divided by sqrt(w) (the second test,
+# z 26 to 30), -g / 2 left out of the log density (all three, z up to 58), residuals
+# of the past or with the row weights still in them (the second), row weights of
+# the past (that they agree), terms drawn for the noise and not kept (the second,
+# with terms), a constant second derivative (the third).
 
 noise_pairs <- if (extended()) 40000 else 5000
 
