@@ -14,6 +14,7 @@ fit_engine.kb_bark <- function(fit) {
           threads = chain_threads(fit)
         ),
         if (has_mixed(fit)) list(terms = mixed_config(fit)),
+        if (has_varying_noise(fit)) settings["varying"],
         if (is_ordered(fit)) list(classes = nlevels(fit$data$y)),
         told[names(told) != "y"],
         fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]

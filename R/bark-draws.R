@@ -21,10 +21,16 @@ head_draws.kb_bark <- function(fit, run, n) {
   if (is_ordered(fit)) sizes[["cuts"]] <- n * length(cut_names(fit))
   if (has_directions(fit)) sizes[["directions"]] <- n * p * ncol(fit$data$x)
   sizes <- c(sizes, shape_sizes(fit, slots))
-  if (is_truncated(fit)) sizes[c("variance", "factor", "z")] <- 0
+  if (keeps_coefficients(fit)) sizes[c("variance", "factor", "z")] <- 0
+  if (is_glm(fit)) {
+    sizes[["parameters"]] <- n * length(family_of(fit)$parameters)
+  }
   run$draws[names(sizes)] <- Map(
     function(v, n) v[seq_len(n)], run$draws[names(sizes)], sizes
   )
+  if (has_varying_noise(fit)) {
+    run$draws$varying <- head_varying(fit, run$draws$varying, n)
+  }
   run
 }
 

@@ -73,6 +73,7 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
                              chains = 4, seed = NULL, progress = NULL, ...) {
   object <- checked_fit(object, ...)
   refuse_glm(object, "evidence")
+  refuse_varying(object, "evidence")
   refuse_evidence(object)
   refuse_mixed_fit(object, "evidence")
   engine <- ladder_engine(

@@ -58,7 +58,11 @@ describe_posterior <- function(x, show) {
     if (has_classes(x)) {
       paste0(classes_line(x), if (is_ordered(x)) cuts_line(x, show))
     },
-    if (has_noise(x)) noise_line(x, chains$sigma, show),
+    if (has_varying_noise(x)) {
+      varying_line(x, show)
+    } else if (has_noise(x)) {
+      noise_line(x, chains$sigma, show)
+    },
     paste(parameter_lines(x, show), collapse = ""),
     logs_line(x)
   )
@@ -224,7 +228,8 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 #' @param object A fit of [bark()].
 #' @param ... Not used.
 #' @return A number in units of the response, for a row of weight 1. For
-#'   Student-t noise it is the scale. In classification it is 1, the standard
+#'   Student-t noise it is the scale; where the noise varies, of its variance the
+#'   mean over the rows is taken. In classification it is 1, the standard
 #'   deviation of the latent response; of counts, which have no noise, `NA`.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
@@ -307,7 +312,8 @@ draw_coefficients <- function(object, pool, draw) {
 #' Log likelihood at the posterior mean
 #'
 #' The log likelihood of the training responses given the posterior mean of f
-#' and of the noise standard deviation (for Student-t noise its scale); in
+#' and of the noise standard deviation (for Student-t noise its scale; of each row,
+#' where it varies); in
 #' classification and for counts given the posterior predictive probabilities. The log
 #' likelihood of each draw is `log_lik` in [as_draws()][as_draws.kb_bark].
 #'
@@ -331,12 +337,17 @@ logLik.kb_bark <- function(object, ...) {
     # At means, of 1 / df too.
     log_noise_density(
       stats::residuals(object),
-      stats::sigma(object) / sqrt(row_weights(object)),
+      if (has_varying_noise(object)) {
+        stats::predict(object, type = "sigma")
+      } else {
+        stats::sigma(object) / sqrt(row_weights(object))
+      },
       1 / mean(1 / noise_df(object, pool))
     )
   }
   structure(sum(density),
     df = mean(pool$m) + mean(bark_n_scales(object, pool)) + mixed_df(object) +
+      varying_df(object, pool) +
       has_noise(object) + length(family_of(object)$parameters) +
       max(length(cut_names(object)) - 1, 0),
     nobs = object$time, class = "logLik"

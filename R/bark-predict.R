@@ -17,9 +17,9 @@
 #'   `newdata`.
 #' @param ndraws For `"draws"`: the number of draws S, evenly spaced; by default
 #'   all kept draws.
-#' @param weights For predictions of new numeric responses: the weights of the
-#'   rows of `newdata`, as in [bark()]. `NULL`: 1, or the weights of the fit for
-#'   the training rows.
+#' @param weights For predictions of new numeric responses and of their standard
+#'   deviations: the weights of the rows of `newdata`, as in [bark()]. `NULL`: 1,
+#'   or the weights of the fit for the training rows.
 #' @param linear,groups,offset For fits to `x` and `y` with these arguments of
 #'   [bark()]: those of the rows of `newdata`.
 #' @param re_formula `NULL`: with the coefficients of groups. Groups that the fit
@@ -39,6 +39,10 @@
 #'   drawn by `rstantools::posterior_predict()`.
 #' * `"log_score"`: log posterior predictive densities of the responses, a
 #'   vector of length n.
+#'
+#' * `"sigma"`, for fits with `sigma`: the posterior mean of the standard deviation
+#'   of a new response, given `weights`, a vector of length n; with a credible
+#'   interval a matrix n x 3.
 #'
 #' For probit fits:
 #' * `"class"`: a factor of length n, the class whose probability is above one
@@ -172,7 +176,9 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   if (type == "terms") {
     return(predict_components(object, rows, interval, level))
   }
-  if (is_glm(object)) {
+  if (type == "sigma") {
+    out <- predict_sigma(object, rows, interval, level)
+  } else if (is_glm(object)) {
     out <- predict_glm(object, rows, type, interval, level, probs, ndraws,
       times
     )
@@ -204,7 +210,7 @@ bark_arguments <- function(fit, type, interval) {
     switch(type,
       response = if (interval == "prediction") "weights",
       quantile = if (interval != "credible") "weights",
-      log_score = "weights"
+      log_score = , sigma = "weights"
     )
   }
   c(prediction_arguments(fit, type, interval), noisy)
@@ -214,8 +220,18 @@ bark_arguments <- function(fit, type, interval) {
 
 # The draws of all chains, one after the other
 bark_pool <- function(fit) {
-  draws <- lapply(fit_runs(fit), `[[`, "draws")
-  glue <- function(name) unlist(lapply(draws, `[[`, name), use.names = FALSE)
+  pool_draws(lapply(fit_runs(fit), `[[`, "draws"))
+}
+
+pool_draws <- function(draws) {
+  glue <- function(name) {
+    parts <- lapply(draws, `[[`, name)
+    if (is.list(parts[[1]])) {
+      pool_draws(parts)
+    } else {
+      unlist(parts, use.names = FALSE)
+    }
+  }
   names <- names(draws[[1]])
   pool <- stats::setNames(lapply(names, glue), names)
   n <- length(pool$m)
@@ -255,7 +271,11 @@ bark_moments <- function(fit, x, pool, drawn = FALSE) {
 posterior_pool.kb_bark <- function(fit) bark_pool(fit)
 
 #' @export
-posterior_moments.kb_bark <- function(fit, x, pool) bark_moments(fit, x, pool)
+posterior_moments.kb_bark <- function(fit, x, pool) {
+  out <- bark_moments(fit, x, pool)
+  if (has_varying_noise(fit)) out$noise <- exp(log_variance(fit, x, pool))
+  out
+}
 
 #' @export
 posterior_mean.kb_bark <- function(fit, x, pool) {

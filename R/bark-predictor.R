@@ -36,9 +36,13 @@ with_centres_only <- function(fit) {
   fit
 }
 
-# The draws of the kernels, or of those of each class
+# The draws of the kernels, and of those of the log variance, or of each class
 kernel_draws <- function(run) {
-  if (is.null(run$draws$fields)) list(run$draws) else run$draws$fields
+  draws <- run$draws
+  if (!is.null(draws$fields)) {
+    return(draws$fields)
+  }
+  c(list(draws), if (!is.null(draws$varying)) list(draws$varying))
 }
 
 renumber_centres <- function(run, rows) {
@@ -49,6 +53,7 @@ renumber_centres <- function(run, rows) {
   })
   if (is.null(run$draws$fields)) {
     run$draws <- moved[[1]]
+    if (length(moved) > 1) run$draws$varying <- moved[[2]]
   } else {
     run$draws$fields <- moved
   }

@@ -120,6 +120,29 @@
 #' "survival", times = )` gives probabilities of later times.
 #' [evidence()][evidence.kb_bark], temperatures and Student's noise are not defined.
 #'
+#' @section Noise that varies:
+#' `bark(y ~ x1 + x2, data, sigma = ~ x1)` models the variance of the noise too,
+#' \deqn{y_i \sim N(f(x_i), e^{g(x_i)} / w_i), \qquad g(x) = \gamma_0 +
+#' \sum_{j = 1}^{J_g} \beta_j K_j(x),}{y_i ~ N(f(x_i), exp(g(x_i)) / w_i), g(x) =
+#' gamma_0 + sum_j beta_j K_j(x),}
+#' f as above and g, the log variance, an intercept and a sum of kernels of its own,
+#' whose inputs are those that `sigma` names: `~ .` is all inputs of kernels of f.
+#' Intervals are then wide where the noise is large, and f follows the responses
+#' where it is small; `predict(type = "sigma")` has the standard deviation of new
+#' responses. The prior of g: J_g is a Poisson variable with mean 5, coefficients
+#' are Cauchy with scale 0.5, each kernel has its own scales with the default prior
+#' of numeric responses, and the intercept is normal with standard deviation 2
+#' around the log of the variance of the response (of its product with the
+#' weights) minus 1. Coefficients of f are integrated out given g, and those of g
+#' are part of the state; linear terms, groups, offsets and `weights` are as above.
+#'
+#' The noise is normal: outliers count as large variances, which they raise around
+#' them. Where the noise is constant the model loses little, but Student's t noise,
+#' the default without `sigma`, suits outliers at random places better. `sigma()`
+#' is the root of the mean variance over the rows.
+#' [evidence()][evidence.kb_bark], temperatures and `bark_prior(df = , noise = ,
+#' approximation = "truncation")` are not defined.
+#'
 #' @section Several classes:
 #' With `family = "multinomial"` each of C classes has a function
 #' \eqn{f_k}{f_k} of its own, a *field*: a sum of kernels as above with its own
@@ -247,6 +270,10 @@
 #'   i stands for \eqn{w_i}{w[i]} rows (case weights). Not defined for other
 #'   classes. In the formula interface they are looked up in `data`
 #'   first.
+#' @param sigma `NULL`: the noise has the same distribution at all rows, up to
+#'   `weights`. Or a formula without a response, such as `~ x1 + x2` or `~ .`: the
+#'   inputs of kernels that the variance of the noise depends on (a factor by its
+#'   name), see *Noise that varies*. Gaussian responses only.
 #' @param linear,groups,offset With `x` and `y`: `NULL`, or terms beside kernels,
 #'   see the section below: linear predictors (a vector, a matrix or a data frame),
 #'   groups (a vector, or a data frame with a column for each factor), and a
@@ -328,6 +355,13 @@
 #' )
 #' predict(species, iris[c(2, 72, 135), ], type = "prob")
 #'
+#' # Noise that grows with x
+#' data$w <- data$y + 3 * data$x1 * rnorm(60)
+#' varying <- bark(w ~ x1 + x2 + x3, data, sigma = ~x1, control = settings,
+#'   seed = 1
+#' )
+#' predict(varying, data[1:3, ], type = "sigma", interval = "credible")
+#'
 #' # Counts, with exposures
 #' cases <- data.frame(dose = runif(60), years = rexp(60))
 #' cases$y <- rpois(60, cases$years * exp(2 * sin(6 * cases$dose)))
@@ -363,7 +397,7 @@ bark.default <- function(x, ...) refuse_data(x, missing(x))
 bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
                          control = mcmc_control(
                            warmup = NULL, iter = NULL, thin = NULL
-                         ), weights = NULL,
+                         ), weights = NULL, sigma = NULL,
                          linear = NULL, groups = NULL, offset = NULL,
                          scale = TRUE, prior_only = FALSE,
                          na_action = c("fail", "omit"), keep_data = TRUE,
@@ -464,6 +498,7 @@ bark_fit <- function(mould, given, called, started) {
   mould <- with_intercept(mould, family)
   given$prior <- glm_prior(given$prior, family, mould)
   check_class(given$control, "kb_mcmc_control", "`mcmc_control()`", "control")
+  given <- with_varying_noise(given, family, mould)
   keep_data <- check_flag(given$keep_data, arg = "keep_data")
   settings <- call_with(bark_settings, given, mould = mould)
   control <- settled_control(given$control, bark_length(
@@ -481,7 +516,7 @@ bark_fit <- function(mould, given, called, started) {
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould),
       settings = settings,
-      request = fit_request(given),
+      request = fit_request(with_sigma_of_columns(given, settings, mould)),
       control = control,
       data = fit_data(mould),
       sequence = seq_len(nrow(mould$x)), seed = seed, simd = choose_simd(),
@@ -496,7 +531,8 @@ bark_fit <- function(mould, given, called, started) {
 }
 
 # Settings that are determined by the data at the first call
-bark_settings <- function(mould, family, prior, scale, prior_only) {
+bark_settings <- function(mould, family, prior, scale, prior_only,
+                          sigma = NULL) {
   scale <- check_bark_scale(scale)
   prior_only <- check_flag(prior_only)
   family <- bark_family(family, mould)
@@ -534,8 +570,14 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
     ),
     scaling = scaling, scale = scale, prior_only = prior_only
   )
+  varying <- varying_settings(
+    sigma, mould, scaling_x(scaling, mould$x), scaling_y(scaling, y)
+  )
   # Without terms beside kernels fits are those of earlier versions.
-  c(settings, if (!is.null(mixed)) list(mixed = mixed))
+  c(
+    settings, if (!is.null(mixed)) list(mixed = mixed),
+    if (!is.null(varying)) list(varying = varying)
+  )
 }
 
 check_bark_scale <- function(scale) {

@@ -94,10 +94,11 @@ srvm_parameters <- function(fit, pool) {
 #' @return A [posterior::draws_df] with the chains and iterations that the draws
 #'   come from and the variables
 #'   * `sigma`: noise standard deviation of a row of weight 1, in units of the
-#'     response (for Student-t noise its scale; 1 in classification);
+#'     response (for Student-t noise its scale; where it varies, the root of the
+#'     mean variance over the rows; 1 in classification);
 #'   * `J`: number of kernels, with their multiplicity;
 #'   * `log_lik`: log likelihood of all responses, in their units, with the
-#'     coefficients integrated out; for classes, Student-t noise and the
+#'     coefficients integrated out; for classes, Student-t noise, `sigma` and the
 #'     truncation approximation given the coefficients;
 #'   * `df`: degrees of freedom of the noise, with `bark_prior(df = "learned")`;
 #'   * `cut[low|high]`: for ordered classes the cut point between the

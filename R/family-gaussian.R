@@ -33,6 +33,11 @@ family_student <- list(
 # Scales of the noise of responses, S x n
 response_sd <- function(fit, rows, pool, chosen) {
   w <- rows$weights
+  if (has_varying_noise(fit)) {
+    x <- rows$x[rows$complete, , drop = FALSE]
+    sd <- varying_sd(fit, x, pool, chosen, w[rows$complete])
+    return(t(spread_rows(sd, rows$complete)))
+  }
   if (is.null(w)) w <- rep(1, nrow(rows$x))
   outer(noise_draws(fit, pool, chosen), 1 / sqrt(w))
 }

@@ -102,6 +102,8 @@ NULL
 #' * `f[i]`, f at training row i, for 20 rows; for several classes `p[class,i]`,
 #'   the probability of each, and for [kgs()] `f[class,i]`, the function of
 #'   each;
+#' * for [bark()] with `sigma` `sigma[i]`, the standard deviation of the noise at
+#'   row i for weight 1, for 5 of these rows;
 #' * for [bark()] `log_lambda[l]`, the logarithm of the scale of predictor l
 #'   (for several unordered classes `log_lambda[class,l]`), and `delta[l]`,
 #'   whether it is in the kernel, for priors that select. Scales below 1e-6 (per

@@ -30,7 +30,13 @@ bark_settings_layout <- layout(
     scale = positive(q), groups = each(holds(layout(
       scale = positive(NULL), sd = positive(length(scale))
     )))
-  )))
+  ))),
+  varying = maybe(holds(bark_varying_layout))
+)
+
+bark_varying_layout <- layout(
+  names = strings(NULL), columns = counts(NULL, 1),
+  prior = holds(bark_prior_layout), mean = numbers(), sd = positive()
 )
 
 bark_scale <- function() {
@@ -83,11 +89,10 @@ bark_run_layout <- layout(
   .shared = if (isTRUE(settings$prior$own_scales)) 0 else
     draws_kept * n_inputs(fit),
   # Draws of the coefficients only
-  .truncated = identical(settings$prior$approximation, "truncation") ||
-    is_glm(fit),
+  .truncated = keeps_coefficients(fit),
   draws = holds(c(
     bark_draws_layout, bark_noise_layout, bark_shapes_layout,
-    bark_mixed_draws_layout
+    bark_mixed_draws_layout, bark_varying_draws_layout
   )),
   seconds = numbers(1, 0), tried = numbers(NULL, 0),
   accepted = numbers(length(tried), 0)
@@ -113,6 +118,18 @@ bark_noise_layout <- layout(
   cuts = where(settings$family == "ordered", numbers(
     draws_kept * (length(mould$levels) - 1)
   ))
+)
+
+# Those of the log variance
+bark_varying_draws_layout <- layout(
+  varying = where(has_varying_noise(fit), holds(layout(
+    m = counts(draws_kept), .slots = sum(m),
+    location = integers(slots, 0, rows), copies = counts(slots),
+    included = integers(0), log_lambda = numbers(0), beta = numbers(slots),
+    factor = numbers(0), z = numbers(0),
+    own_included = counts(slots * columns, 0, 1),
+    own_log_lambda = numbers(slots * columns), intercept = numbers(draws_kept)
+  )))
 )
 
 bark_mixed_draws_layout <- layout(

@@ -35,12 +35,13 @@ noise_df.default <- function(fit, pool) Inf
 check_prediction_type <- function(fit, type) {
   types <- family_of(fit)$types
   if (has_mixed(fit)) types <- c(types, "terms")
+  if (has_varying_noise(fit)) types <- c(types, "sigma")
   if (is.null(type)) types[[1]] else check_choice(type, types)
 }
 
 # The arguments that a type uses
 prediction_arguments <- function(fit, type, interval) {
-  if (type == "terms") {
+  if (type %in% c("terms", "sigma")) {
     return(if (interval != "prediction") "interval")
   }
   if (is_glm(fit)) {
@@ -169,6 +170,11 @@ regression_log_score <- function(fit, x, y, pool, weights = NULL) {
 predictive_variance <- function(fit, moments, interval, pool, weights = NULL) {
   if (interval == "credible") {
     return(moments$variance)
+  }
+  # Of each row, where it varies.
+  if (!is.null(moments$noise)) {
+    w <- if (is.null(weights)) 1 else weights
+    return(moments$variance + moments$noise / w)
   }
   noise <- noise_variance(fit, pool)
   if (is.null(weights)) {

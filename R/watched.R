@@ -37,7 +37,8 @@ quantity_words <- function(fit, what, class, index) {
     p = paste0("P(", class, ") at row ", index),
     log_lambda = paste("log scale of", predictor),
     delta = paste("inclusion of", predictor),
-    share = paste("share of", predictor)
+    share = paste("share of", predictor),
+    sigma = paste("noise sd at row", index)
   )
   if (nzchar(class) && what %in% c("log_lambda", "delta")) {
     words <- paste0(words, ", ", class)
@@ -109,7 +110,7 @@ watched_functions.kb_mcmc <- function(fit) {
 #' @export
 watched_functions.kb_bark <- function(fit) {
   if (!is_ordered(fit)) {
-    return(watched_functions.kb_mcmc(fit))
+    return(c(watched_functions.kb_mcmc(fit), watched_noise(fit)))
   }
   at <- watched_x(fit)
   pool <- bark_pool(fit)

@@ -3,6 +3,7 @@
 #include "core/bark/fields_level.hpp"
 #include "core/bark/glm_level.hpp"
 #include "core/bark/truncated_level.hpp"
+#include "core/bark/varying_level.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/lists.hpp"
@@ -51,6 +52,12 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   bark::Data data = bark_r::data(config, x, y, weights);
   const double step = bark::chain_step(data.family);
   bark::Model shared = model(config, std::move(data), step);
+  if (config.containsElementNamed("varying")) {
+    const Rcpp::List noise = config["varying"];
+    shared.varying = {true, bark_r::prior(noise["prior"]), noise["mean"],
+                      noise["sd"]};
+    return open<bark::VaryingLevel>(config, std::move(shared), state);
+  }
   if (shared.data.glm()) {
     return open<bark::GlmLevel>(config, std::move(shared), state);
   }

@@ -21,6 +21,7 @@ const std::map<std::string, bark::Family> kFamilies{
     {"probit", bark::Family::kProbit},
     {"ordered", bark::Family::kOrdered},
     {"poisson", bark::Family::kPoisson},
+    {"log_variance", bark::Family::kLogVariance},
     {"negbinomial", bark::Family::kNegativeBinomial},
     {"binomial_logit", bark::Family::kBinomialLogit},
     {"binomial_probit", bark::Family::kBinomialProbit},

@@ -35,6 +35,7 @@ test_entries <- c(
   "bark_truncated_proposal_cpp",
   "bark_truncated_walk_cpp",
   "bark_turns_cpp",
+  "bark_varying_pairs_cpp",
   "bark_walk_cpp",
   "cholesky_script_cpp",
   "kgs_angles_cpp",

@@ -30,8 +30,7 @@ class Poisson : public GlmLikelihood {
 
  protected:
   Rows rows(const Eigen::VectorXd& f) const override {
-    const Array small = exp_minus_size(arithmetic_, f);
-    const Array mean = (f.array() > 0).select(1 / small, small);
+    const Array mean = exp_minus(arithmetic_, -f.array());
     return {y_ * f.array() - mean, y_ - mean, mean};
   }
 

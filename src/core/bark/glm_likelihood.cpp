@@ -4,6 +4,7 @@
 #include <map>
 #include <stdexcept>
 
+
 namespace kernelbayes {
 namespace bark {
 
@@ -53,6 +54,7 @@ LikelihoodPtr make_likelihood(const Data& data, const Prior& prior) {
       {Family::kNegativeBinomial, negative_binomial},
       {Family::kBinomialLogit, binomial_logit},
       {Family::kBinomialProbit, binomial_probit},
+      {Family::kLogVariance, log_variance},
       {Family::kCensoredNormal, censored_normal},
       {Family::kCensoredExtreme, censored_extreme}};
   const auto found = makers.find(data.family);

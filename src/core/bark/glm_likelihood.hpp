@@ -72,6 +72,7 @@ LikelihoodPtr poisson(const Data& data, const Prior& prior);
 LikelihoodPtr negative_binomial(const Data& data, const Prior& prior);
 LikelihoodPtr binomial_logit(const Data& data, const Prior& prior);
 LikelihoodPtr binomial_probit(const Data& data, const Prior& prior);
+LikelihoodPtr log_variance(const Data& data, const Prior& prior);
 LikelihoodPtr censored_normal(const Data& data, const Prior& prior);
 LikelihoodPtr censored_extreme(const Data& data, const Prior& prior);
 

@@ -38,7 +38,7 @@ Counts::Counts(const Model& model) {
     return;
   }
   if (!model.data.ordered() || model.data.classes < 3) none(kCuts, kCuts);
-  if (model.data.terms.any()) none(kNoise, kNoise);
+  if (model.data.terms.any() || model.varying.any) none(kNoise, kNoise);
   if (prior.directions == 0) none(kRotate, kRedirect);
   if (prior.own_scales) none(kGather, kGather);
   if (!prior.pooled) none(kPoolShift, kPoolStretch);

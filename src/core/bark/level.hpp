@@ -8,6 +8,14 @@
 namespace kernelbayes {
 namespace bark {
 
+/// The log variance of noise that varies: the prior of its kernels, and the
+/// normal one of its intercept.
+struct Varying {
+  bool any = false;
+  Prior prior;
+  double mean = -1, sd = 2;
+};
+
 /// Data shared by the levels of a chain or ladder, which refer to it.
 struct Model {
   Prior prior;
@@ -17,6 +25,7 @@ struct Model {
   bool prior_only = false;  // without the likelihood
   bool full = true;         // sweeps of all moves
   Classes classes;          // for a field per class
+  Varying varying;          // of VaryingLevel
 
   int levels() const { return static_cast<int>(rungs.size()) - ladder; }
 };

@@ -12,6 +12,11 @@ Array exp_minus_size(const Arithmetic& arithmetic, const Array& t) {
   return out.col(0);
 }
 
+Array exp_minus(const Arithmetic& arithmetic, const Array& t) {
+  const Array small = exp_minus_size(arithmetic, t);
+  return (t > 0).select(small, 1 / small);
+}
+
 Logistic::Logistic(const Arithmetic& arithmetic, const Array& t) {
   const Array small = exp_minus_size(arithmetic, t);
   const Array sum = 1 + small;

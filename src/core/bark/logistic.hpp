@@ -11,6 +11,9 @@ namespace bark {
 Eigen::ArrayXd exp_minus_size(const Arithmetic& arithmetic,
                               const Eigen::ArrayXd& t);
 
+/// exp(-t), infinite only where it overflows.
+Eigen::ArrayXd exp_minus(const Arithmetic& arithmetic, const Eigen::ArrayXd& t);
+
 /// p = 1 / (1 + exp(-t)), p (1 - p) and log(1 + exp(t)).
 struct Logistic {
   Eigen::ArrayXd p, variance, log_sum;

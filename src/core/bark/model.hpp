@@ -135,6 +135,8 @@ enum class Family {
   kProbit,
   kOrdered,
   kPoisson,
+  // y is N(0, exp f), the log variance of noise that varies.
+  kLogVariance,
   kNegativeBinomial,
   kBinomialLogit,
   kBinomialProbit,
