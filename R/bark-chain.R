@@ -29,7 +29,8 @@ fit_engine.kb_bark <- function(fit) {
 
 # The sampler's name for the distribution of the response
 bark_response <- function(fit) {
-  if (is_student_prior(fit$settings$prior)) {
+  # Noise that varies has row weights of its own.
+  if (is_student_prior(fit$settings$prior) && !has_varying_noise(fit)) {
     return("student")
   }
   sampler <- family_of(fit)$sampler

@@ -49,11 +49,9 @@ with_sigma_of_columns <- function(given, settings, mould) {
 # Options of the prior of f that its sampler does not have
 prior_with_varying <- function(prior) {
   check_class(prior, "kb_bark_prior", "`bark_prior()`")
-  if (is.null(prior$df)) prior$df <- Inf
   odd <- c(
     if (is_truncated_prior(prior)) "bark_prior(approximation = \"truncation\")",
-    if (!is.null(prior$noise)) "bark_prior(noise = )",
-    if (is_student_prior(prior)) "bark_prior(df = )"
+    if (!is.null(prior$noise)) "bark_prior(noise = )"
   )
   if (length(odd) > 0) refuse_with_sigma(odd[[1]])
   prior
@@ -62,7 +60,7 @@ prior_with_varying <- function(prior) {
 refuse_with_sigma <- function(what) {
   kb_abort(c(
     "{.code {what}} is not defined with {.arg sigma}.",
-    i = "Noise that varies is normal, with a prior of its own."
+    i = "Noise that varies has a prior of its own."
   ), c("not_defined", "argument"), argument = "sigma")
 }
 
@@ -205,8 +203,13 @@ varying_line <- function(fit, show, most = 4) {
   if (more > 0) names <- c(utils::head(names, most), paste(more, "more"))
   range <- noise_range(fit)
   paste0(
-    "  noise sd:     ", show(range[[1]]), " to ", show(range[[2]]),
-    " over the rows, varies with ", toString(names), "\n"
+    if (is_student_prior(fit$settings$prior)) {
+      "  noise scale:  "
+    } else {
+      "  noise sd:     "
+    }, show(range[[1]]), " to ", show(range[[2]]),
+    " over the rows, varies with ", toString(names),
+    if (learns_df(fit)) paste0("\n              ", df_part(fit, show)), "\n"
   )
 }
 

@@ -129,18 +129,19 @@
 #' whose inputs are those that `sigma` names: `~ .` is all inputs of kernels of f.
 #' Intervals are then wide where the noise is large, and f follows the responses
 #' where it is small; `predict(type = "sigma")` has the standard deviation of new
-#' responses. The prior of g: J_g is a Poisson variable with mean 5, coefficients
+#' responses, or its scale for Student's noise. The prior of g: J_g is a Poisson variable with mean 5, coefficients
 #' are Cauchy with scale 0.5, each kernel has its own scales with the default prior
 #' of numeric responses, and the intercept is normal with standard deviation 2
 #' around the log of the variance of the response (of its product with the
 #' weights) minus 1. Coefficients of f are integrated out given g, and those of g
 #' are part of the state; linear terms, groups, offsets and `weights` are as above.
 #'
-#' The noise is normal: outliers count as large variances, which they raise around
-#' them. Where the noise is constant the model loses little, but Student's t noise,
-#' the default without `sigma`, suits outliers at random places better. `sigma()`
-#' is the root of the mean variance over the rows.
-#' [evidence()][evidence.kb_bark], temperatures and `bark_prior(df = , noise = ,
+#' As without `sigma`, the noise is Student's t with unknown degrees of freedom unless
+#' `df` of [bark_prior()] says otherwise (`Inf`: normal), and \eqn{e^{g / 2}}{exp(g /
+#' 2)} is its scale: outliers at random places raise the degrees of freedom less
+#' than they would raise the variance around them. Where the noise is constant the
+#' model loses little. `sigma()` is the root of the mean of \eqn{e^g}{exp(g)} over
+#' the rows. [evidence()][evidence.kb_bark], temperatures and `bark_prior(noise = ,
 #' approximation = "truncation")` are not defined.
 #'
 #' @section Several classes:

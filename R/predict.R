@@ -132,6 +132,14 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
 # The same for rows of the model with Student-t noise: in units in which the
 # noise of each row has the scale of weight 1
 student_quantiles <- function(fit, moments, pool, df, probs, weights = NULL) {
+  if (!is.null(moments$noise)) {
+    each <- lapply(varying_rows(moments, weights), function(row) {
+      student_quantiles_cpp(
+        row$mean, row$variance, row$noise, pool$weights, df, probs
+      )
+    })
+    return(do.call(rbind, each))
+  }
   root <- if (is.null(weights)) 1 else sqrt(weights)
   student_quantiles_cpp(
     root * moments$mean, root^2 * moments$variance, noise_variance(fit, pool),
@@ -139,7 +147,25 @@ student_quantiles <- function(fit, moments, pool, df, probs, weights = NULL) {
   ) / root
 }
 
+# Rows whose noise has a variance of its own, one by one
+varying_rows <- function(moments, weights) {
+  noise <- moments$noise / if (is.null(weights)) 1 else weights
+  lapply(seq_len(nrow(noise)), function(i) {
+    list(
+      mean = moments$mean[i, , drop = FALSE],
+      variance = moments$variance[i, , drop = FALSE], noise = noise[i, ]
+    )
+  })
+}
+
 student_log_density <- function(fit, moments, pool, df, y, weights = NULL) {
+  if (!is.null(moments$noise)) {
+    return(unlist(Map(function(row, y) {
+      student_log_density_cpp(
+        row$mean, row$variance, row$noise, pool$weights, df, y
+      )
+    }, varying_rows(moments, weights), y)))
+  }
   root <- if (is.null(weights)) 1 else sqrt(weights)
   student_log_density_cpp(
     root * moments$mean, root^2 * moments$variance, noise_variance(fit, pool),

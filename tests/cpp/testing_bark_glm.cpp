@@ -166,7 +166,11 @@ Eigen::MatrixXd bark_glm_rows_cpp(Rcpp::List config, const Eigen::VectorXd& y,
     data.y = y.segment(i, 1);
     data.trials = Eigen::VectorXd::Constant(1, config["trials"]);
     data.upper = upper.segment(i, 1);
-    const auto rows = bark::make_likelihood(data, bark::Prior());
+    bark::Prior prior;
+    if (config.containsElementNamed("df")) {
+      prior.df = Rcpp::as<std::vector<double>>(config["df"]);
+    }
+    const auto rows = bark::make_likelihood(data, prior);
     rows->set_parameters(parameters);
     const auto at = rows->derivatives(f.segment(i, 1));
     out.row(i) << at.log_likelihood, at.first[0], at.minus_second[0];

@@ -27,9 +27,11 @@ Eigen::VectorXd simulate(const bark::VaryingState& state, Rng& rng) {
   if (response.terms().any()) {
     out += response.terms().fit(response.terms().values());
   }
-  const Eigen::VectorXd noise =
-      state.noise().likelihood().simulate(state.noise().fit(), rng);
-  return out + noise.cwiseQuotient(mean.data().weights.cwiseSqrt());
+  for (Eigen::Index i = 0; i < out.size(); ++i) {
+    out[i] += std::exp(state.noise().fit()[i] / 2) * rng.normal() /
+              std::sqrt(state.omega()[i] * mean.data().weights[i]);
+  }
+  return out;
 }
 
 template <class S>
@@ -54,6 +56,12 @@ std::vector<double> statistics(const bark::VaryingState& state) {
   out.push_back(squash(state.noise().terms().gamma[0]));
   for (const int row : {0, 1, 3, 4}) {
     out.push_back(squash(state.noise().fit()[row]));
+  }
+  for (const double df : state.noise().likelihood().parameters()) {
+    out.push_back(squash(std::log(df)));
+    for (const int row : {0, 2}) {
+      out.push_back(squash(std::log(state.omega()[row])));
+    }
   }
   const auto& terms = state.mean().response_model().terms().values();
   for (const double v : terms.gamma) out.push_back(squash(v));
@@ -100,8 +108,10 @@ Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
     // The precision of the mean's rows is that of the noise.
     const Eigen::ArrayXd log_precision =
         (state.mean().noise() * state.mean().row_weights().array()).log();
-    apart = std::max(
-        apart, (log_precision + state.noise().fit().array()).abs().maxCoeff());
+    apart = std::max(apart, (log_precision + state.noise().fit().array() -
+                             state.omega().array().log())
+                                .abs()
+                                .maxCoeff());
     if (pair == 0) {
       before.resize(first.size(), pairs);
       after.resize(first.size(), pairs);

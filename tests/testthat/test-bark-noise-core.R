@@ -22,12 +22,15 @@ noise_config <- list(
   )
 )
 
-one_scores <- function(move, turns = 30, again = FALSE) {
+one_scores <- function(move, turns = 30, again = FALSE,
+                       prior = noise_prior(nu = 3)) {
   paired_scores(bark_glm_pairs_cpp(
-    noise_config, noise_prior(nu = 3), five_rows, move, turns, noise_pairs, 5,
-    again
+    noise_config, prior, five_rows, move, turns, noise_pairs, 5, again
   ))
 }
+
+# Student's noise, its degrees of freedom learned or known
+student_noise <- list(c(2, 5, 30), 4)
 
 noise_terms <- list(
   linear = cbind(1, c(0.5, -1, 1, 0.2, -0.7)), linear_sd = c(1, 0.6),
@@ -69,12 +72,18 @@ test_that("each move leaves the joint law of parameters and data invariant", {
 })
 
 test_that("moves of the mean and of the noise in turns leave it invariant", {
-  # Null: as above, 6 calls with at most 200 scores each.
+  # Null: as above, 12 calls with at most 200 scores each.
   expect_lt(max(abs(both_scores())), 6.2)
   expect_lt(max(abs(both_scores(whole = FALSE))), 6.2)
   expect_lt(max(abs(both_scores(terms = noise_terms))), 6.2)
   expect_lt(max(abs(both_scores(terms = noise_terms, whole = FALSE))), 6.2)
   expect_lt(max(abs(both_scores(bark_setting()))), 6.2)
+  for (df in student_noise) {
+    prior <- bark_setting("select_different", own_scales = TRUE, nu = 3, df = df)
+    expect_lt(max(abs(both_scores(prior))), 6.2)
+    expect_lt(max(abs(both_scores(prior, whole = FALSE))), 6.2)
+    expect_lt(max(abs(both_scores(prior, terms = noise_terms))), 6.2)
+  }
   lighter <- bark_setting("equal", own_scales = TRUE, nu = 2, alpha = 3)
   expect_lt(max(abs(both_scores(noise = lighter))), 6.2)
 })
@@ -88,6 +97,17 @@ test_that("log densities and their derivatives are right", {
   )
   expect_equal(rows[, 1], density(f))
   h <- 1e-4
+  up <- density(f + h)
+  down <- density(f - h)
+  expect_equal(rows[, 2], (up - down) / (2 * h), tolerance = 1e-5)
+  expect_equal(rows[, 3], -(up - 2 * density(f) + down) / h^2,
+    tolerance = 1e-3
+  )
+  density <- function(f) stats::dt(y / exp(f / 2), 3.5, log = TRUE) - f / 2
+  rows <- bark_glm_rows_cpp(
+    list(family = "log_variance", trials = 1, df = 3.5), y, y, f, 3.5
+  )
+  expect_equal(rows[, 1], density(f))
   up <- density(f + h)
   down <- density(f - h)
   expect_equal(rows[, 2], (up - down) / (2 * h), tolerance = 1e-5)

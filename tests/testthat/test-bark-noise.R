@@ -12,8 +12,10 @@ noise_data <- function(n = 80) {
   })
 }
 
-quick_noise <- function(..., control = mcmc_control(2, 100, 100)) {
-  suppressWarnings(bark(..., seed = 1, control = control),
+# Normal noise, unless `prior` says otherwise
+quick_noise <- function(..., prior = bark_prior(df = Inf),
+                        control = mcmc_control(2, 100, 100)) {
+  suppressWarnings(bark(..., prior = prior, seed = 1, control = control),
     classes = "kb_warning_convergence"
   )
 }
@@ -88,6 +90,46 @@ test_that("predictions are those of mixtures over draws of f and g", {
   }
 })
 
+test_that("by default the noise is Student's, its df learned", {
+  data <- noise_data()
+  fit <- quick_noise(y ~ x + z, data, sigma = ~x, prior = bark_prior())
+  expect_true(all(bark_pool(fit)$df %in% learned_df))
+  expect_gt(length(unique(bark_pool(fit)$df)), 1)
+  expect_output(print(fit), "noise scale.*\\n.*Student's t with df")
+  new <- data[1:4, ]
+  # The density is the derivative of the distribution function.
+  p <- c(0.1, 0.101, 0.7, 0.701)
+  q <- predict(fit, new, type = "quantile", probs = p)
+  for (k in c(1, 3)) {
+    at <- transform(new, y = (q[, k] + q[, k + 1]) / 2)
+    expect_equal(
+      exp(predict(fit, at, type = "log_score")),
+      (p[[k + 1]] - p[[k]]) / unname(q[, k + 1] - q[, k]),
+      tolerance = 1e-3
+    )
+  }
+  f <- predict(fit, new, type = "draws")
+  sd <- varying_sd(fit, bark_rows(
+    fit, new, NULL, FALSE, FALSE, NULL, NULL, NULL, NULL, NULL
+  )$x, bark_pool(fit))
+  e <- (rep(new$y, each = nrow(f)) - f) / t(sd)
+  expect_equal(
+    rstantools::log_lik(fit, new),
+    stats::dt(e, bark_pool(fit)$df, log = TRUE) - log(t(sd))
+  )
+  expect_equal(
+    rowSums(rstantools::log_lik(fit)), as.double(chain_matrices(fit)$log_lik)
+  )
+  more <- suppressWarnings(update(fit, n_iter = 20))
+  whole <- quick_noise(y ~ x + z, data,
+    sigma = ~x, prior = bark_prior(), control = mcmc_control(2, 100, 120)
+  )
+  expect_equal(fitted(more), fitted(whole))
+  expect_identical(
+    checked_fit(unserialize(serialize(more, NULL)))$runs, more$runs
+  )
+})
+
 test_that("draws of new responses have the predictive quantiles", {
   # Null: shares of 20 000 independent draws given those of the chain, a mean over
   # which cannot vary more than a binomial; |z| > 4.5 has probability 7e-6 each.
@@ -158,7 +200,6 @@ test_that("wrong arguments are errors", {
     class = "kb_error_not_defined"
   )
   priors <- list(
-    bark_prior(df = 4), bark_prior(df = "learned"),
     bark_prior(noise = noise_gamma(2, 1)), bark_prior(approximation = "truncation")
   )
   for (prior in priors) {
@@ -230,7 +271,7 @@ test_that("shared scales, directions and clusters are as without sigma", {
 test_that("draws of counts are cut, too", {
   data <- noise_data(30)
   data$k <- withr::with_seed(1, stats::rpois(30, 5))
-  fit <- quick_noise(k ~ x, data, family = "negbinomial")
+  fit <- quick_noise(k ~ x, data, family = "negbinomial", prior = bark_prior())
   draws <- head_draws(fit, fit$runs[[1]], 20)$draws
   expect_length(draws$z, 0)
   expect_length(draws$parameters, 20)

@@ -4,7 +4,6 @@
 #include <map>
 #include <stdexcept>
 
-
 namespace kernelbayes {
 namespace bark {
 

@@ -1,22 +1,24 @@
-// The log variance of noise that varies.
+// The log variance of noise that varies, or twice the log scale of Student's.
 #include <cmath>
 
 #include "glm_likelihood.hpp"
 #include "kernelbayes/constants.hpp"
 #include "logistic.hpp"
+#include "moves.hpp"
+#include "student.hpp"
 
 namespace kernelbayes {
 namespace bark {
 
 namespace {
 
-/// y ~ N(0, exp f): the log variance given residuals y, (B132).
+/// y ~ exp(f / 2) N(0, 1): the log variance given residuals y, (B132).
 class LogVariance : public GlmLikelihood {
  public:
   explicit LogVariance(const Data& data)
       : GlmLikelihood(data),
         arithmetic_(*data.arithmetic),
-        half_square_(0.5 * data.y.array().square()) {
+        square_(data.y.array().square()) {
     constants_.setConstant(-0.5 * kLogTwoPi);
   }
   Eigen::VectorXd simulate(const Eigen::VectorXd& f, Rng& rng) const override {
@@ -29,20 +31,76 @@ class LogVariance : public GlmLikelihood {
 
  protected:
   Rows rows(const Eigen::VectorXd& f) const override {
-    const Eigen::ArrayXd part =
-        half_square_ * exp_minus(arithmetic_, f.array());
+    const Eigen::ArrayXd part = 0.5 * squares(f);
     return {-0.5 * f.array() - part, part - 0.5, part};
+  }
+  /// y^2 exp(-f).
+  Eigen::ArrayXd squares(const Eigen::VectorXd& f) const {
+    return square_ * exp_minus(arithmetic_, f.array());
   }
 
  private:
   const Arithmetic& arithmetic_;
-  Eigen::ArrayXd half_square_;  // of y
+  Eigen::ArrayXd square_;
+};
+
+/// y ~ exp(f / 2) times Student's t, whose degrees of freedom are one of the
+/// equally probable values of the prior, (B133).
+class LogScale : public LogVariance {
+ public:
+  LogScale(const Data& data, const Prior& prior)
+      : LogVariance(data), values_(prior.df) {
+    set_parameters({values_.front()});
+  }
+  std::vector<double> parameters() const override { return {df_}; }
+  void set_parameters(const std::vector<double>& values) override {
+    df_ = values.at(0);
+    constants_.setConstant(constant_of(df_));
+  }
+  void draw_parameters(Rng& rng) override {
+    set_parameters({values_[rng.index(count())]});
+  }
+  void move_parameters(const Eigen::VectorXd& f, Rng& rng) override {
+    if (count() == 1) return;
+    const Eigen::ArrayXd of = squares(f);
+    Eigen::VectorXd log_p(count());
+    for (std::uint32_t k = 0; k < count(); ++k) {
+      const double df = values_[k];
+      log_p[k] = static_cast<double>(of.size()) * constant_of(df) -
+                 (df + 1) / 2 * sum_log1p(of / df);
+    }
+    const Eigen::VectorXd p = (log_p.array() - log_p.maxCoeff()).exp();
+    const int k = choose_weighted(p, p.sum(), rng);
+    if (k >= 0) set_parameters({values_[k]});
+  }
+
+ protected:
+  Rows rows(const Eigen::VectorXd& f) const override {
+    const double half = (df_ + 1) / 2;
+    const Eigen::ArrayXd of = squares(f) / df_, rest = 1 / (1 + of);
+    return {-0.5 * f.array() - half * of.log1p(), half * (1 - rest) - 0.5,
+            half * rest * (1 - rest)};
+  }
+
+ private:
+  std::uint32_t count() const {
+    return static_cast<std::uint32_t>(values_.size());
+  }
+  // Of log p at f = 0 and y = 0.
+  static double constant_of(double df) {
+    constexpr double kLogPi = 1.1447298858494001741;
+    return log_gamma_step(df / 2) - 0.5 * (std::log(df) + kLogPi);
+  }
+
+  const std::vector<double>& values_;
+  double df_ = 0;
 };
 
 }  // namespace
 
-LikelihoodPtr log_variance(const Data& data, const Prior&) {
-  return std::make_unique<LogVariance>(data);
+LikelihoodPtr log_variance(const Data& data, const Prior& prior) {
+  if (prior.df.empty()) return std::make_unique<LogVariance>(data);
+  return std::make_unique<LogScale>(data, prior);
 }
 
 }  // namespace bark

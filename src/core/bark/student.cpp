@@ -1,5 +1,6 @@
 // Student-t noise: normal with precision phi w omega, omega ~ Ga(df / 2, df /
 // 2). (B47).
+#include "student.hpp"
 #include "kernelbayes/constants.hpp"
 #include "moves.hpp"
 
@@ -7,29 +8,6 @@ namespace kernelbayes {
 namespace bark {
 
 namespace {
-
-// log(Gamma(a + 1 / 2) / Gamma(a)); by the asymptotic series if the difference
-// would cancel.
-double log_gamma_step(double a) {
-  constexpr double kLarge = 1e4;
-  if (a < kLarge) return std::lgamma(a + 0.5) - std::lgamma(a);
-  return 0.5 * std::log(a) - 1 / (8 * a);
-}
-
-// The sum of log(1 + x) of numbers that are not negative. Logarithms of
-// products cost a fraction; 1 + x alone loses no more than the sum of many
-// does.
-double sum_log1p(const Eigen::ArrayXd& x) {
-  constexpr Eigen::Index kFactors = 8;
-  constexpr double kLarge = 1e30;
-  double sum = 0;
-  for (Eigen::Index i = 0; i < x.size(); i += kFactors) {
-    const auto part = x.segment(i, std::min(kFactors, x.size() - i));
-    sum += part.maxCoeff() < kLarge ? std::log((1 + part).prod())
-                                    : part.log1p().sum();
-  }
-  return sum;
-}
 
 // Row weights integrated out; without the given weights' part.
 double student_log_likelihood(const Eigen::VectorXd& residuals, double phi,

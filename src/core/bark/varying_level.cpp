@@ -15,9 +15,17 @@ namespace {
 
 // Rows of weight 1 have the variance exp(level), so that chains start near it.
 Prior with_noise(Prior prior, double level) {
+  prior.df.clear();
   prior.noise_fixed = true;
   prior.noise_precision = std::exp(-level);
   return prior;
+}
+
+// The degrees of freedom belong to it.
+Prior prior_of_noise(const Varying& noise, const Prior& prior) {
+  Prior out = noise.prior;
+  out.df = prior.df;
+  return out;
 }
 
 // Its responses are sqrt(w) (y - f).
@@ -30,6 +38,13 @@ Data data_of_noise(const Data& data, const Varying& noise) {
   out.terms.linear_sd = Eigen::VectorXd::Constant(1, noise.sd);
   out.terms.linear_mean = Eigen::VectorXd::Constant(1, noise.mean);
   return out;
+}
+
+double prior_omega(const GlmState& noise, Rng& rng) {
+  const std::vector<double> parameters = noise.likelihood().parameters();
+  if (parameters.empty()) return 1;
+  const double half = parameters.front() / 2;
+  return rng.gamma(half) / half;
 }
 
 // Two rounds for each expected kernel double the effective draws of g for a
@@ -45,11 +60,13 @@ VaryingState::VaryingState(const Data& data, const Prior& prior,
                            const Varying& noise)
     : level_(noise.mean),
       prior_(std::make_unique<Prior>(with_noise(prior, level_))),
+      noise_prior_(std::make_unique<Prior>(prior_of_noise(noise, prior))),
       mean_data_(std::make_unique<Data>(data)),
       noise_data_(std::make_unique<Data>(data_of_noise(data, noise))),
       mean_(std::make_unique<State>(*mean_data_, *prior_)),
-      noise_(std::make_unique<GlmState>(*noise_data_, noise.prior)),
-      sweep_(*prior_, *mean_data_) {
+      noise_(std::make_unique<GlmState>(*noise_data_, *noise_prior_)),
+      sweep_(*prior_, *mean_data_),
+      omega_(Eigen::VectorXd::Ones(data.n())) {
   mean_->set_noise(prior_->noise_precision);
   tell_mean();
 }
@@ -61,16 +78,31 @@ Eigen::VectorXd VaryingState::bounded() const {
 }
 
 Eigen::VectorXd VaryingState::row_weights() const {
-  return exp_minus(*noise_data_->arithmetic, bounded().array() - level_);
+  return omega_.array() *
+         exp_minus(*noise_data_->arithmetic, bounded().array() - level_);
+}
+
+// (B134).
+void VaryingState::draw_omega(const Eigen::VectorXd& residuals, Rng& rng) {
+  const std::vector<double> parameters = noise_->likelihood().parameters();
+  if (parameters.empty()) return;
+  const double df = parameters.front();
+  omega_ = residuals.array().square() *
+           exp_minus(*noise_data_->arithmetic, bounded());
+  for (double& value : omega_) {
+    value = rng.gamma((df + 1) / 2) / ((df + value) / 2);
+  }
 }
 
 double VaryingState::log_likelihood(const Eigen::VectorXd& residuals) const {
-  const Eigen::ArrayXd g = bounded();
-  const Eigen::ArrayXd squares =
-      exp_minus(*noise_data_->arithmetic, g) * residuals.array().square();
-  const double log_weights = mean_data_->weights.array().log().sum();
-  return 0.5 *
-         (log_weights - mean_data_->n() * kLogTwoPi - (g + squares).sum());
+  Data of;
+  of.family = Family::kLogVariance;
+  of.y = residuals;
+  of.arithmetic = noise_data_->arithmetic;
+  const LikelihoodPtr likelihood = make_likelihood(of, *noise_prior_);
+  likelihood->set_parameters(noise_->likelihood().parameters());
+  return likelihood->log_likelihood(bounded()) +
+         0.5 * mean_data_->weights.array().log().sum();
 }
 
 double VaryingState::mean_variance() const {
@@ -81,6 +113,7 @@ void VaryingState::draw_start(Rng& rng) { bark::draw_start(*mean_, rng); }
 
 void VaryingState::draw_prior(Rng& rng) {
   noise_->draw_prior(rng);
+  for (double& value : omega_) value = prior_omega(*noise_, rng);
   bark::draw_prior(*mean_, rng);
   draw_prior_terms(*mean_, rng);
 }
@@ -107,9 +140,11 @@ void VaryingState::move_noise(Rng& rng) {
   const bool terms = mean_data_->terms.any();
   TermValues values;
   if (terms) values = draw_terms(*mean_, residuals, rng);
-  noise_->set_response(*noise_data_, unweighted(*mean_, residuals));
+  residuals = unweighted(*mean_, residuals);
+  noise_->set_response(*noise_data_, residuals);
   Counts of_noise;
   glm_sweep(*noise_, noise_rounds(*mean_, noise_->prior()), of_noise, rng);
+  draw_omega(residuals, rng);
   if (!terms) return tell_mean();
   mean_->set_terms(std::move(values), false, mean_->noise(), row_weights());
 }
@@ -121,6 +156,9 @@ void VaryingState::set_response(Eigen::VectorXd y) {
 
 void VaryingState::transfer(Archive& archive) {
   archive.within("noise", [this](Archive& list) { noise_->transfer(list); });
+  if (!noise_prior_->df.empty()) {
+    archive("omega", omega_, Want::positive(mean_data_->n()));
+  }
   archive.within("mean",
                  [this](Archive& list) { mean_->transfer(list, false); });
   archive.within("steps", [this](Archive& list) { sweep_.transfer(list); });
@@ -131,6 +169,7 @@ void VaryingDraws::transfer(Archive& archive) {
   kernels.transfer(archive, model->prior);
   archive("noise", noise);
   archive("log_likelihood", log_likelihood, Want::anything());
+  if (model->prior.df.size() > 1) archive("df", df);
   if (model->data.terms.any()) terms.transfer(archive);
   archive.within("varying", [this](Archive& list) {
     noise_kernels.transfer(list, model->varying.prior);
@@ -167,6 +206,9 @@ void VaryingLevel::record(Draws& draws, Rng& rng) const {
   draws.noise_kernels.record(state_.noise());
   draws.intercept.push_back(state_.noise().terms().gamma[0]);
   draws.noise.push_back(1 / state_.mean_variance());
+  for (const double df : state_.noise().likelihood().parameters()) {
+    draws.df.push_back(df);
+  }
   draws.log_likelihood.push_back(
       state_.log_likelihood(unweighted(mean, residuals)));
 }

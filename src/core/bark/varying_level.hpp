@@ -8,16 +8,18 @@
 namespace kernelbayes {
 namespace bark {
 
-/// Noise that varies with x: y_i ~ N(f_i, exp(g_i) / w_i), (B130). f is that of
-/// a State with row weights, (B131), its coefficients integrated out, and g a
-/// sum of kernels with an intercept given residuals, a GlmState. See
-/// derivations/bark.md, section 6.7.
+/// Noise that varies with x: y_i ~ N(f_i, exp(g_i) / (w_i omega_i)), (B130),
+/// omega_i = 1 or, for Student's noise, Ga(df / 2, df / 2). f is that of a
+/// State with row weights, (B131), its coefficients integrated out, and g a sum
+/// of kernels with an intercept given residuals, omega integrated out, a
+/// GlmState. See derivations/bark.md, section 6.7.
 class VaryingState {
  public:
   VaryingState(const Data& data, const Prior& prior, const Varying& noise);
 
   const State& mean() const { return *mean_; }
   const GlmState& noise() const { return *noise_; }
+  const Eigen::VectorXd& omega() const { return omega_; }
   /// log p(y | f, g), from sqrt(w) (y - f).
   double log_likelihood(const Eigen::VectorXd& residuals) const;
   /// The mean of exp(g) over the rows.
@@ -38,15 +40,17 @@ class VaryingState {
  private:
   Eigen::VectorXd bounded() const;
   Eigen::VectorXd row_weights() const;
+  void draw_omega(const Eigen::VectorXd& residuals, Rng& rng);
   void tell_mean() { mean_->set_row_weights(row_weights()); }
 
   double level_;  // of g, whose exponential is the variance of row weight 1
   // The states refer to these.
-  std::unique_ptr<Prior> prior_;
+  std::unique_ptr<Prior> prior_, noise_prior_;
   std::unique_ptr<Data> mean_data_, noise_data_;
   std::unique_ptr<State> mean_;
   std::unique_ptr<GlmState> noise_;
   Sweep sweep_;
+  Eigen::VectorXd omega_;
 };
 
 /// Those of Draws without a noise that is the same everywhere: `noise` is 1
@@ -58,7 +62,7 @@ struct VaryingDraws {
   const Model* model;
   KernelDraws kernels, noise_kernels;
   TermDraws terms;
-  std::vector<double> noise, log_likelihood, intercept;
+  std::vector<double> noise, log_likelihood, intercept, df;
 };
 
 /// The counterpart of Level for noise that varies. There are no rungs.
