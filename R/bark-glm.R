@@ -230,10 +230,18 @@ response_quantiles <- function(fit, f, pool, probs, rows = NULL) {
   continuous <- isTRUE(family$continuous)
   every <- seq_len(nrow(f))
   below <- function(y) colMeans(family$cdf(fit, f, rows, pool, every, y))
+  end <- function(p, most) {
+    apply(family$quantile(fit, f, rows, pool, every, p), 2, most)
+  }
+  lowest <- end(min(probs), min) - !continuous
+  highest <- end(max(probs), max)
+  # Halving looks at about ten numbers per probability.
+  if (!continuous && max(highest - lowest) < 10 * length(probs)) {
+    return(tabled_quantiles(below, lowest, highest, probs))
+  }
   out <- vapply(probs, function(p) {
-    each <- family$quantile(fit, f, rows, pool, every, p)
-    low <- apply(each, 2, min) - !continuous
-    high <- apply(each, 2, max)
+    low <- lowest
+    high <- highest
     turns <- if (continuous) 30 else Inf
     while (turns > 0) {
       turns <- turns - 1
@@ -250,6 +258,22 @@ response_quantiles <- function(fit, f, pool, probs, rows = NULL) {
     high
   }, numeric(ncol(f)))
   matrix(out, ncol(f))
+}
+
+#' The same from the distribution function at all whole numbers above `low`
+#' @param below A function of numbers, one per row.
+#' @noRd
+tabled_quantiles <- function(below, low, high, probs) {
+  steps <- seq_len(max(max(high - low), 1))
+  table <- vapply(steps, function(k) below(pmin(low + k, high)), low)
+  table <- matrix(table, length(low))
+  at <- vapply(probs, function(p) {
+    enough <- table >= p
+    # The largest quantile given one draw suffices, up to rounding.
+    enough[, ncol(table)] <- TRUE
+    max.col(enough, ties.method = "first")
+  }, integer(length(low)))
+  matrix(pmin(low + at, high), length(low))
 }
 
 # Draws of the family's parameters -----------------------------------------------

@@ -58,6 +58,7 @@ describe_posterior <- function(x, show) {
     if (has_classes(x)) {
       paste0(classes_line(x), if (is_ordered(x)) cuts_line(x, show))
     },
+    counted_line(x),
     if (has_varying_noise(x)) {
       varying_line(x, show)
     } else if (has_noise(x)) {
@@ -65,6 +66,21 @@ describe_posterior <- function(x, show) {
     },
     paste(parameter_lines(x, show), collapse = ""),
     logs_line(x)
+  )
+}
+
+# How many responses are censored, or how many trials there were
+counted_line <- function(x) {
+  y <- x$data$y
+  big <- function(n) format(n, big.mark = ",")
+  switch(x$mould$outcome,
+    trials = paste0(
+      "  trials:       ", big(sum(y)), ", ", big(sum(y[, 1])), " successes\n"
+    ),
+    interval = paste0(
+      "  censored:     ", big(sum(y[, 1] != y[, 2])), " of ", big(nrow(y)),
+      " rows\n"
+    )
   )
 }
 

@@ -69,7 +69,9 @@ check_family <- function(family, more = character()) {
     named <- setdiff(more, names(known))
     bad_argument(given, "family", paste0(
       "NULL, ", paste0("`", codes, "`", collapse = ", "),
-      if (length(named) > 0) paste0(", or \"", named, "\"", collapse = "")
+      if (length(named) > 0) {
+        paste0(", or one of ", paste0("\"", named, "\"", collapse = ", "))
+      }
     ))
   }
   code <- paste0(family$family, "(\"", family$link, "\")")

@@ -136,7 +136,9 @@ plain_formula <- function(formula) {
   formula
 }
 
+# `Surv(time, status)` is called time.
 outcome_label <- function(lhs) {
+  if (rlang::is_call(lhs, "Surv", ns = c("", "survival"))) lhs <- lhs[[2]]
   if (is.symbol(lhs)) as.character(lhs) else deparse1(lhs, width.cutoff = 500L)
 }
 
