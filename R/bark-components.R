@@ -108,16 +108,21 @@ predict_components <- function(fit, rows, interval, level) {
   x <- rows$x[rows$complete, , drop = FALSE]
   pool <- bark_pool(fit)
   probs <- interval_ends(level)
+  width <- if (interval == "none") 1 else 3
   blocks <- lapply(row_blocks(x, 4 * length(pool$m)), function(block) {
     draws <- component_draws(fit, x[block, , drop = FALSE], pool,
       new_groups = interval != "none"
     )
-    vapply(draws, function(v) {
+    out <- vapply(draws, function(v) {
       if (interval == "none") {
         return(matrix(rowMeans(v)))
       }
       cbind(rowMeans(v), t(apply(v, 1, stats::quantile, probs)))
-    }, matrix(0, length(block), if (interval == "none") 1 else 3))
+    }, matrix(0, length(block), width))
+    # One number is not a matrix to vapply().
+    array(out, c(length(block), width, length(draws)),
+      list(NULL, NULL, names(draws))
+    )
   })
   names <- dimnames(blocks[[1]])[[3]]
   size <- dim(blocks[[1]])

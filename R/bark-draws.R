@@ -78,7 +78,7 @@ log_units <- function(fit) {
   if (is.null(own)) {
     return(fit$time * log(scaling$y_scale))
   }
-  own(fit$data$y, scaling)
+  own(fit$data$y, scaling, row_weights(fit))
 }
 
 # Numbers that every draw has several of, one matrix (draws x chains) per name

@@ -38,7 +38,7 @@ glm_prior <- function(prior, family, mould) {
   if (length(odd) > 0) {
     kb_abort(c(
       "{.code {odd[[1]]}} of {.fn bark_prior} is not defined for
-       {.code family = \"{family}\"}.",
+       {.code family = \"{given_name(family)}\"}.",
       i = "Its kernels have their own scales, and its responses no noise with a
            Student t distribution. Use {.fn bark_prior}, not
            {.fn bark_prior_paper}."
@@ -50,7 +50,7 @@ glm_prior <- function(prior, family, mould) {
 # A weight says how many rows a row of the fit stands for
 refuse_glm_weights <- function(family) {
   kb_abort(c(
-    "{.arg weights} must be NULL for {.code family = \"{family}\"}.",
+    "{.arg weights} must be NULL for {.code family = \"{given_name(family)}\"}.",
     i = "They count rows of the fit, and no prediction depends on them."
   ), "argument", argument = "weights")
 }
@@ -71,7 +71,7 @@ refuse_glm_temperatures <- function(family, control) {
   if (is_glm_family(family) && control$n_temps > 1) {
     kb_abort(c(
       "{.code mcmc_control(n_temps = )} is not defined for
-       {.code family = \"{family}\"}.",
+       {.code family = \"{given_name(family)}\"}.",
       i = "Leave it out."
     ), c("not_defined", "argument"), argument = "n_temps")
   }
@@ -81,7 +81,7 @@ refuse_glm <- function(fit, what) {
   if (is_glm(fit)) {
     kb_abort(c(
       "{.fn {what}} is not defined for {.code family =
-       \"{fit$settings$family}\"}.",
+       \"{given_family(fit)}\"}.",
       i = "{.fn loo} of the loo package compares such fits."
     ), "not_defined")
   }
@@ -106,11 +106,16 @@ predict_glm <- function(fit, rows, type, interval, level, probs, ndraws,
     if (interval == "none") interval <- "prediction"
   }
   if (type == "survival") times <- check_times(times)
-  if (type == "log_score" && is_counts(fit)) {
-    check_counts(rows$y[rows$complete], "newy")
+  if (type == "log_score") {
+    y <- pick_rows(rows$y, which(rows$complete))
+    if (is_counts(fit)) check_counts(y, "newy")
+    if (isTRUE(family_of(fit)$logs)) check_times_positive(y, "newy")
   }
   # Without rows the first one tells the shape.
   none <- nrow(x) == 0
+  if (none && type == "log_score") {
+    return(rep(NA_real_, length(rows$complete)))
+  }
   if (none) x <- wide_x(fit, 1)
   y <- if (!none && !is.null(rows$y)) pick_rows(rows$y, which(rows$complete))
   blocks <- lapply(row_blocks(x, length(pool$m)), function(at) {
@@ -154,7 +159,13 @@ glm_block <- function(fit, f, pool, here, type, interval, level, probs, times) {
   if (type == "quantile") {
     return(limits(probs))
   }
-  mean <- colMeans(value)
+  # Times have no mean: the prior of f has heavy tails.
+  median <- isTRUE(family$logs) && type == "response"
+  mean <- if (median) {
+    response_quantiles(fit, f, pool, 0.5)[, 1]
+  } else {
+    colMeans(value)
+  }
   if (interval == "none") {
     return(mean)
   }
@@ -165,7 +176,8 @@ glm_block <- function(fit, f, pool, here, type, interval, level, probs, times) {
 # Of log densities S x n, the logarithms of the means of densities
 column_log_means <- function(log_p) {
   most <- apply(log_p, 2, max)
-  most + log(colMeans(exp(sweep(log_p, 2, most))))
+  out <- most + log(colMeans(exp(sweep(log_p, 2, most))))
+  ifelse(!is.na(most) & most == -Inf, -Inf, out)
 }
 
 # Columns x probs
@@ -179,8 +191,7 @@ column_quantiles <- function(draws, probs) {
 #' @noRd
 survival_block <- function(fit, f, pool, times, interval, level) {
   each <- lapply(times, function(time) {
-    y <- rep(time, ncol(f))
-    1 - family_of(fit)$cdf(fit, f, NULL, pool, seq_len(nrow(f)), y)
+    family_of(fit)$survival(fit, f, pool, seq_len(nrow(f)), rep(time, ncol(f)))
   })
   mean <- do.call(cbind, lapply(each, colMeans))
   if (interval == "none") {
@@ -221,7 +232,7 @@ is_counts <- function(fit) identical(family_of(fit)$outcome, "numeric")
 #'
 #' Between the least and the largest quantile given one draw; by halving, of
 #' counts as far as numbers of this size tell neighbours apart, of other numbers
-#' to a billionth of the first interval.
+#' to a tiny part of the first interval.
 #' @param rows The rows, where numbers of trials matter.
 #' @return Rows x probs.
 #' @noRd
@@ -229,9 +240,15 @@ response_quantiles <- function(fit, f, pool, probs, rows = NULL) {
   family <- family_of(fit)
   continuous <- isTRUE(family$continuous)
   every <- seq_len(nrow(f))
-  below <- function(y) colMeans(family$cdf(fit, f, rows, pool, every, y))
+  # Times over many orders of magnitude: by their logarithms, within those of the
+  # smallest and the largest number.
+  logs <- isTRUE(family$logs)
+  to <- if (logs) exp else identity
+  below <- function(y) colMeans(family$cdf(fit, f, rows, pool, every, to(y)))
   end <- function(p, most) {
-    apply(family$quantile(fit, f, rows, pool, every, p), 2, most)
+    each <- family$quantile(fit, f, rows, pool, every, p)
+    if (logs) each[] <- pmin(pmax(log(each), -745), 709)
+    apply(each, 2, most)
   }
   lowest <- end(min(probs), min) - !continuous
   highest <- end(max(probs), max)
@@ -242,7 +259,7 @@ response_quantiles <- function(fit, f, pool, probs, rows = NULL) {
   out <- vapply(probs, function(p) {
     low <- lowest
     high <- highest
-    turns <- if (continuous) 30 else Inf
+    turns <- if (logs) 45 else if (continuous) 30 else Inf
     while (turns > 0) {
       turns <- turns - 1
       middle <- (low + high) / 2
@@ -255,7 +272,7 @@ response_quantiles <- function(fit, f, pool, probs, rows = NULL) {
       low[up] <- middle[up]
       high[down] <- middle[down]
     }
-    high
+    to(high)
   }, numeric(ncol(f)))
   matrix(out, ncol(f))
 }

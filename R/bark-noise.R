@@ -8,7 +8,14 @@ keeps_coefficients <- function(fit) is_truncated(fit) || is_glm(fit)
 
 # The prior of g: its kernels, and a normal intercept. On the simulated sets of
 # tools/bench/varying.R others did as well.
-varying_prior <- list(nu = 5, eps = 0.5, mean = -1, sd = 2)
+#
+# Rows that f fits exactly (ties) would draw g to minus infinity, and with heavy
+# tails of its coefficients g would be anything elsewhere: `floor` below the mean is
+# a thousandth of the standard deviation, and coefficients have `alpha` degrees of
+# freedom.
+varying_prior <- list(
+  nu = 5, eps = 0.5, alpha = 5, mean = -1, sd = 2, floor = -14
+)
 
 # Settings ---------------------------------------------------------------------
 
@@ -22,7 +29,7 @@ with_varying_noise <- function(given, family, mould) {
   }
   if (family != "gaussian") {
     kb_abort(c(
-      "{.arg sigma} must be NULL for {.code family = \"{family}\"}.",
+      "{.arg sigma} must be NULL for {.code family = \"{given_name(family)}\"}.",
       i = "Only numeric responses of {.code family = gaussian()} have noise that
            can vary."
     ), c("argument", "not_defined"), argument = "sigma")
@@ -39,7 +46,7 @@ with_varying_noise <- function(given, family, mould) {
 with_sigma_of_columns <- function(given, settings, mould) {
   columns <- settings$varying$columns
   if (length(columns) > 0) {
-    names <- paste0("`", mould$x_names[columns], "`")
+    names <- paste0("`", gsub("^`|`$", "", mould$x_names[columns]), "`")
     all <- length(columns) == length(mould$x_names)
     given$sigma <- plain_formula(if (all) ~. else stats::reformulate(names))
   }
@@ -78,6 +85,7 @@ refuse_varying <- function(fit, what) {
 #' @noRd
 varying_inputs <- function(sigma, mould) {
   known <- input_columns(mould)
+  names(known) <- gsub("^`|`$", "", names(known))
   all <- as.data.frame(lapply(known, function(v) 0), optional = TRUE)
   terms <- if (rlang::is_formula(sigma, lhs = FALSE) && length(known) > 0) {
     tryCatch(stats::terms(sigma, data = all), error = function(e) NULL)
@@ -133,15 +141,16 @@ varying_settings <- function(sigma, mould, x, y) {
     bark_prior(eps = own$eps, own_scales = TRUE), x, y, "binomial",
     groups = if (length(inputs$columns) < ncol(x)) list(inputs$columns)
   )
+  prior$alpha <- own$alpha
   prior$nu <- own$nu
   prior$gamma <- own$nu * own$eps
   prior$discrepancy <- NULL
   # Weights in other units change the intercept only.
   w <- mould$weights
   level <- log(stats::var(y)) + if (is.null(w)) 0 else mean(log(w))
+  mean <- own$mean + if (is.finite(level)) level else 0
   c(inputs, list(
-    prior = prior, mean = own$mean + if (is.finite(level)) level else 0,
-    sd = own$sd
+    prior = prior, mean = mean, sd = own$sd, floor = mean + own$floor
   ))
 }
 
@@ -156,7 +165,7 @@ log_variance <- function(fit, x, pool, chosen = seq_along(pool$m)) {
   )$mean
   # Beyond these limits its exponential may overflow.
   level <- rep(pool$varying$intercept[chosen], each = nrow(x))
-  pmin(pmax(kernels + level, -300), 300)
+  pmin(pmax(kernels + level, fit$settings$varying$floor), 300)
 }
 
 #' Standard deviations of new responses, rows x draws, in their units

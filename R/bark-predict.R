@@ -95,10 +95,12 @@
 #' classes with the logit link the types of probit fits.
 #'
 #' For responses that may be censored, Weibull, log-normal or normal ones:
-#' * `"response"`: the posterior mean of the expected response; with an interval a
-#'   matrix n x 3, whose limits are those of the expected response (`"credible"`)
-#'   or of a new one (`"prediction"`). Means of times with a long tail depend on
-#'   the few largest draws: the median, `type = "quantile"`, does not.
+#' * `"response"`: of times the posterior predictive median (they have no mean,
+#'   since the prior of f has heavy tails), of normal responses the posterior mean
+#'   of f; with an interval a matrix n x 3, whose limits are those of the median or
+#'   f given each draw (`"credible"`) or of a new response (`"prediction"`). Where
+#'   all rows are censored on one side the mean of f depends on a few draws, and
+#'   may lie outside its interval.
 #' * `"link"` (not for normal ones): the posterior mean of f, the log of a time.
 #' * `"quantile"`: a matrix n x `length(probs)`; of a new response by default.
 #' * `"survival"`: probabilities that a new response is above each of `times`, a

@@ -129,8 +129,10 @@
 #' whose inputs are those that `sigma` names: `~ .` is all inputs of kernels of f.
 #' Intervals are then wide where the noise is large, and f follows the responses
 #' where it is small; `predict(type = "sigma")` has the standard deviation of new
-#' responses, or its scale for Student's noise. The prior of g: J_g is a Poisson variable with mean 5, coefficients
-#' are Cauchy with scale 0.5, each kernel has its own scales with the default prior
+#' responses, or its scale for Student's noise. The prior of g: J_g is a Poisson
+#' variable with mean 5, coefficients
+#' have a t distribution with 5 degrees of freedom and scale 0.5, each kernel has its
+#' own scales with the default prior
 #' of numeric responses, and the intercept is normal with standard deviation 2
 #' around the log of the variance of the response (of its product with the
 #' weights) minus 1. Coefficients of f are integrated out given g, and those of g

@@ -37,7 +37,7 @@ NULL
 #' `family` in `parsnip::set_engine()`.
 #'
 #' Censored regression takes `Surv()` responses in formulas; its predictions are of
-#' the types `"time"` (the posterior mean), `"survival"` (with `eval_time`),
+#' the types `"time"` (the median), `"survival"` (with `eval_time`),
 #' `"linear_pred"` and `"raw"`.
 #'
 #' All main arguments can be tuned, over the ranges of [tuning_parameters].
@@ -152,6 +152,19 @@ bark_train_censored <- function(formula, data, type = NULL, alpha = NULL,
                                 prior = NULL, control = NULL, ...) {
   given <- trained_settings(type, alpha, eps, gamma, iter, prior, control)
   do.call(bark, c(list(formula, data), given, list(...)))
+}
+
+#' @rdname bark_train
+#' @param object A fit of [bark()].
+#' @param newdata,times See [predict.kb_bark()].
+#' @return `bark_survival()`: a tibble with the column `.pred`, a table for each
+#'   row.
+#' @export
+bark_survival <- function(object, newdata, times) {
+  p <- stats::predict(object, newdata, type = "survival", times = times)
+  tibble::tibble(.pred = lapply(seq_len(nrow(p)), function(i) {
+    tibble::tibble(.eval_time = times, .pred_survival = unname(p[i, ]))
+  }))
 }
 
 # The main arguments as `prior` and, if there is any, `control`
@@ -293,8 +306,13 @@ spec_predictions <- function(spec, mode) {
   if (mode == "censored regression") {
     return(list(
       time = asks(type = "response"), linear_pred = asks(type = "link"),
-      survival = asks(
-        type = "survival", times = quote(eval_time), post = survival_frames
+      survival = list(
+        pre = NULL, post = NULL,
+        func = c(pkg = "kernelbayes", fun = "bark_survival"),
+        args = list(
+          object = quote(object$fit), newdata = quote(new_data),
+          times = quote(eval_time)
+        )
       ),
       raw = asks()
     ))
@@ -320,12 +338,4 @@ spec_predictions <- function(spec, mode) {
       stats::setNames(bound[order], paste0(".pred_", names))
     }
   )))
-}
-
-# Survival curves as parsnip holds them: a list of tables, one per row
-survival_frames <- function(x, object) {
-  times <- as.double(colnames(x))
-  lapply(seq_len(nrow(x)), function(i) {
-    tibble::tibble(.eval_time = times, .pred_survival = unname(x[i, ]))
-  })
 }

@@ -5,10 +5,9 @@
 #' A family of numbers that may be censored
 #' @param normal Is the noise normal?
 #' @param logs Are the logarithms of the responses f plus noise?
-#' @param mean Expected responses from f and the scale of the noise.
 #' @param ... Other elements of the row.
 #' @noRd
-family_of_censored <- function(normal, logs, mean, ...) {
+family_of_censored <- function(normal, logs, ...) {
   from <- if (logs) log else identity
   to <- if (logs) exp else identity
   shape <- if (normal) normal_noise else extreme_noise
@@ -23,9 +22,16 @@ family_of_censored <- function(normal, logs, mean, ...) {
   list(
     ...,
     link_label = if (logs) "log",
-    outcome = "interval", noise = TRUE, parameters = character(),
+    outcome = "interval", noise = TRUE, parameters = character(), logs = logs,
     sampler = if (normal) "censored_normal" else "censored_extreme",
-    located = function(y) from(middle_of(y)),
+    located = function(y) {
+      if (!logs) {
+        return(middle_of(y))
+      }
+      y <- middle_of(pmax(y, 0))
+      # Rows that are censored from time 0 on say nothing.
+      from(replace(y, y == 0, min(y[y > 0])))
+    },
     shown = function(y) ifelse(y[, 1] == y[, 2], y[, 1], NA),
     numbers = function(y, scaling, offset) {
       if (logs) y <- pmax(y, 0)
@@ -33,17 +39,19 @@ family_of_censored <- function(normal, logs, mean, ...) {
       list(y = z[, 1], upper = z[, 2])
     },
     # What remains of the log likelihood in the units of the response
-    log_units = function(y, scaling) {
-      known <- y[y[, 1] == y[, 2], 1]
-      length(known) * log(scaling$y_scale) + if (logs) sum(log(known)) else 0
+    log_units = function(y, scaling, weights) {
+      known <- y[, 1] == y[, 2]
+      sum(weights[known]) * log(scaling$y_scale) +
+        if (logs) sum(weights[known] * log(y[known, 1])) else 0
     },
     types = c(
       "response", if (logs) "link", "quantile", "survival", "draws",
       "log_score"
     ),
-    effects = c("response", if (logs) "link"),
+    # f has a mean more often than its exponential.
+    effects = c(if (logs) "link", "response"),
     expected = function(fit, f, pool, chosen) {
-      mean(f, noise_draws(fit, pool, chosen))
+      to(f + scale_of(fit, f, pool, chosen) * shape$quantile(0.5))
     },
     respond = function(fit, f, rows, pool, chosen) {
       noise <- shape$draw(length(f))
@@ -55,10 +63,16 @@ family_of_censored <- function(normal, logs, mean, ...) {
       })
       known <- rep(rows$y[, 1] == rows$y[, 2], each = nrow(f))
       units <- log(scale_of(fit, f, pool, chosen))
-      if (logs) units <- units + rep(log(rows$y[, 1]), each = nrow(f))
+      if (logs) {
+        units <- units + rep(log(pmax(rows$y[, 1], 0)), each = nrow(f))
+      }
       matrix(ifelse(known, shape$log_density(e[[1]]) - units,
         log_between(shape, e[[1]], e[[2]])
       ), nrow(f))
+    },
+    survival = function(fit, f, pool, chosen, y) {
+      e <- standard(fit, f, pool, chosen, y)
+      matrix(exp(shape$log_survival(e)), nrow(f))
     },
     cdf = function(fit, f, rows, pool, chosen, y) {
       matrix(-expm1(shape$log_survival(
@@ -91,15 +105,18 @@ extreme_noise <- list(
   quantile = function(p) log(-log1p(-p)),
   log_density = function(e) e - exp(e),
   log_survival = function(e) -exp(e),
-  log_below = function(e) log(-expm1(-exp(e)))
+  log_below = function(e) ifelse(e < -30, e, log(-expm1(-exp(e))))
 )
 
 # log P(from < noise <= to), without loss of digits in either tail
 log_between <- function(shape, from, to) {
-  above <- shape$log_survival(from)
-  upper <- above + log(-expm1(shape$log_survival(to) - above))
-  below <- shape$log_below(to)
-  lower <- below + log(-expm1(shape$log_below(from) - below))
+  # The difference of two of -Inf is that of a probability of 0.
+  less <- function(a, b) {
+    out <- a + log(-expm1(b - a))
+    ifelse(a == -Inf, -Inf, out)
+  }
+  upper <- less(shape$log_survival(from), shape$log_survival(to))
+  lower <- less(shape$log_below(to), shape$log_below(from))
   ifelse(from > 0, upper, lower)
 }
 
@@ -120,8 +137,12 @@ check_censored <- function(y, logs, name) {
       ), "outcome", argument = name)
     }
   }
-  # Time 0 may be the start of an interval.
-  low <- if (logs) which(y[, 2] <= 0 | (y[, 1] <= 0 & y[, 1] == y[, 2]))
+  if (logs) check_times_positive(y, name)
+}
+
+# Time 0 may be the start of an interval.
+check_times_positive <- function(y, name) {
+  low <- which(y[, 2] <= 0 | (y[, 1] <= 0 & y[, 1] == y[, 2]))
   if (length(low) > 0) {
     kb_abort(c(
       "{.arg {name}} must be positive.",
@@ -132,17 +153,14 @@ check_censored <- function(y, logs, name) {
 }
 
 family_weibull <- family_of_censored(FALSE, TRUE,
-  function(f, scale) exp(f) * gamma(1 + scale),
   title = ", Weibull"
 )
 
 family_lognormal <- family_of_censored(TRUE, TRUE,
-  function(f, scale) exp(f + scale^2 / 2),
   title = ", log-normal"
 )
 
 # Limits of detection
 family_censored <- family_of_censored(TRUE, FALSE,
-  function(f, scale) f,
   derived = "gaussian", title = ", censored"
 )

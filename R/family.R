@@ -21,6 +21,8 @@
 # * `cdf`: given draws as above, the distribution functions of responses at
 #   numbers, one per row; `ends`: the two numbers between which a response lies, a
 #   matrix: the one before and itself if they are whole.
+# * `logs`: are the logarithms of the responses f plus noise? `expected` then is the
+#   median given a draw; `survival`: probabilities of larger responses.
 # * `truncation`: does bark's truncation approximation support it?
 # * `rung_power`: the exponent by which rungs of bark's ladder approach 0. With
 #   latent scales or several cut points even kernels of tiny amplitude fit the
@@ -114,9 +116,11 @@ named_families <- function() {
 }
 
 # The name by which a user gives the family of a fit
-given_family <- function(fit) {
-  derived <- family_of(fit)$derived
-  if (is.null(derived)) fit$settings$family else derived
+given_family <- function(fit) given_name(fit$settings$family)
+
+given_name <- function(family) {
+  derived <- response_families[[family]]$derived
+  if (is.null(derived)) family else derived
 }
 
 # The row of a fit

@@ -257,7 +257,7 @@ fitted.kb_fit <- function(object, ...) {
 #'   generator.
 #' @param ... Not used: unknown arguments are errors.
 #' @return A vector, one number per training row. `"response"`: the response minus
-#'   the posterior mean of f, or of the expected response (of counts and times); the
+#'   the posterior mean of f, of the expected count, or the median of times; the
 #'   share of successes minus the probability; `NA` for censored responses. For two classes 0 or 1 (the second level) minus the
 #'   probability of the second level; for more, 1 minus the probability of the
 #'   row's class. Probabilities are those of `predict(type = "prob")`; for

@@ -36,7 +36,8 @@ bark_settings_layout <- layout(
 
 bark_varying_layout <- layout(
   names = strings(NULL), columns = counts(NULL, 1),
-  prior = holds(bark_prior_layout), mean = numbers(), sd = positive()
+  prior = holds(bark_prior_layout), mean = numbers(), sd = positive(),
+  floor = numbers()
 )
 
 bark_scale <- function() {

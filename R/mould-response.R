@@ -56,7 +56,8 @@ check_outcome <- function(y, outcome, arg, n, rows_of, levels = NULL) {
     value <- as.matrix(value)
   }
   fits <- switch(outcome,
-    trials = is.numeric(value), interval = is_interval(value),
+    trials = is.numeric(value) && !inherits(value, "Surv"),
+    interval = is_interval(value),
     numeric = , matrix = is.numeric(value), ordered = is.factor(value),
     factor = outcome_kind(value, "either") == "factor"
   )
@@ -120,6 +121,8 @@ refuse_outcome <- function(y, outcome, arg) {
   type <- if (is.atomic(y) && !is.null(dim(y))) paste(" of type", typeof(y))
   hint <- if (outcome == "factor" && is.numeric(y)) {
     "Use {.fun factor} to make classes of numbers."
+  } else if (outcome == "numeric" && NCOL(y) == 2) {
+    "{.code bark(family = binomial())} takes successes and failures."
   } else if (outcome == "ordered") {
     "Use {.fun factor} with {.arg levels} and {.code ordered = TRUE}."
   }

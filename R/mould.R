@@ -251,7 +251,10 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
   data <- new_table(mould, newdata, outcome, arg)
   mixed <- new_mixed(mould, mixed, data)
   complete <- complete_cases(without_columns(data, limit_columns(mould)))
-  if (!is.null(mixed)) complete <- complete & complete_cases(mixed)
+  if (!is.null(mixed)) {
+    complete <- complete &
+      complete_cases(without_columns(mixed, limit_columns(mould)))
+  }
   whole <- which(complete)
   known <- forge_complete(mould, pick_rows(data, whole), outcome, arg)
   if (!is.null(mixed)) {

@@ -130,7 +130,8 @@ partial_label <- function(fit, type, class) {
   name <- fit$mould$outcome_name
   levels <- fit$mould$levels
   if (is.null(levels)) {
-    return(paste(if (type == "link") "mean log mean" else "mean", name))
+    label <- if (type == "link") family_of(fit)$link_label
+    return(paste(c("mean", label, name), collapse = " "))
   }
   if (type == "link") {
     return(paste0("mean f", if (!is.null(class)) paste(" of", class)))

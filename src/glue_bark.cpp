@@ -55,7 +55,7 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   if (config.containsElementNamed("varying")) {
     const Rcpp::List noise = config["varying"];
     shared.varying = {true, bark_r::prior(noise["prior"]), noise["mean"],
-                      noise["sd"]};
+                      noise["sd"], noise["floor"]};
     return open<bark::VaryingLevel>(config, std::move(shared), state);
   }
   if (shared.data.glm()) {

@@ -460,7 +460,8 @@ read_table <- function(file, name) {
 write_tables <- function(file) {
   for (name in names(tables)) {
     text <- readLines(file, encoding = "UTF-8")
-    at <- range(table_lines(text, name)) + c(-1, 1)
+    table_lines(text, name)
+    at <- match(table_markers(name), text)
     text <- c(
       text[seq_len(at[[1]])], tables[[name]](), text[at[[2]]:length(text)]
     )

@@ -14,6 +14,10 @@ namespace {
 using namespace kernelbayes;
 using testing_r::squash;
 
+Eigen::VectorXd floored(const bark::VaryingState& state) {
+  return state.noise().fit().cwiseMax(state.noise().data().floor);
+}
+
 // y given all else, its coefficients from their prior.
 Eigen::VectorXd simulate(const bark::VaryingState& state, Rng& rng) {
   const bark::State& mean = state.mean();
@@ -27,8 +31,10 @@ Eigen::VectorXd simulate(const bark::VaryingState& state, Rng& rng) {
   if (response.terms().any()) {
     out += response.terms().fit(response.terms().values());
   }
+  const Eigen::VectorXd log_variance = floored(state);
   for (Eigen::Index i = 0; i < out.size(); ++i) {
-    out[i] += std::exp(state.noise().fit()[i] / 2) * rng.normal() /
+    const double g = log_variance[i];
+    out[i] += std::exp(g / 2) * rng.normal() /
               std::sqrt(state.omega()[i] * mean.data().weights[i]);
   }
   return out;
@@ -85,7 +91,7 @@ Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
   const bark::Prior setting = bark_r::prior(prior);
   const Rcpp::List list = config["varying"];
   const bark::Varying noise{true, bark_r::prior(list["prior"]), list["mean"],
-                            list["sd"]};
+                            list["sd"], list["floor"]};
   const Eigen::VectorXd y = Eigen::VectorXd::Zero(x.rows());
   Eigen::MatrixXd before, after;
   double apart = 0;
@@ -108,7 +114,7 @@ Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
     // The precision of the mean's rows is that of the noise.
     const Eigen::ArrayXd log_precision =
         (state.mean().noise() * state.mean().row_weights().array()).log();
-    apart = std::max(apart, (log_precision + state.noise().fit().array() -
+    apart = std::max(apart, (log_precision + floored(state).array() -
                              state.omega().array().log())
                                 .abs()
                                 .maxCoeff());

@@ -185,22 +185,64 @@ test_that("survival, quantiles and densities agree", {
   }
 })
 
-test_that("the mean is that of the distribution", {
+test_that("times are predicted by their median", {
   f <- matrix(0.3, 1, 1)
   scale <- 0.6
-  weibull <- stats::integrate(function(t) {
-    1 - stats::pweibull(t, 1 / scale, exp(0.3))
-  }, 0, Inf)$value
   fit <- time_fits()$weibull
   pool <- list(noise = 1 / (scale / fit$settings$scaling$y_scale)^2)
   expect_equal(
-    response_families$weibull$expected(fit, f, pool, 1)[[1]], weibull,
-    tolerance = 1e-5
+    response_families$weibull$expected(fit, f, pool, 1)[[1]],
+    stats::qweibull(0.5, 1 / scale, exp(0.3))
   )
   expect_equal(
-    response_families$lognormal$expected(fit, f, pool, 1)[[1]],
-    exp(0.3 + scale^2 / 2)
+    response_families$lognormal$expected(fit, f, pool, 1)[[1]], exp(0.3)
   )
+  new <- times()[1:3, ]
+  expect_equal(
+    predict(fit, new),
+    predict(fit, new, type = "quantile", probs = 0.5)[, 1]
+  )
+})
+
+test_that("quantiles are right where draws differ by orders of magnitude", {
+  data <- data.frame(
+    x = seq(0, 1, length.out = 60), time = 1, event = rep(1:0, c(3, 57))
+  )
+  data$time[1:3] <- c(0.2, 0.5, 0.9)
+  for (family in c("weibull", "lognormal")) {
+    fit <- quick_times(survival::Surv(time, event) ~ x, data, family = family)
+    q <- predict(fit, data[1:2, ], type = "quantile", probs = c(0.05, 0.5))
+    below <- vapply(1:2, function(k) {
+      1 - diag(predict(fit, data[1:2, ], type = "survival", times = q[, k]))
+    }, numeric(2))
+    expect_equal(below, matrix(c(0.05, 0.5), 2, 2, byrow = TRUE),
+      tolerance = 1e-6
+    )
+    expect_true(all(is.finite(predict(fit))))
+  }
+})
+
+test_that("time 0 and open limits say what they say", {
+  data <- times()
+  data$time[1:2] <- 0
+  data$event[1:2] <- FALSE
+  fit <- quick_times(time_formula, data, family = "weibull")
+  expect_equal(predict(fit, data[1:2, ], type = "log_score"), c(0, 0))
+  data <- transform(times(), from = time, to = ifelse(event, time, NA))
+  data$from[3:4] <- NA
+  data$to[3:4] <- data$time[3:4]
+  limits <- quick_times(survival::Surv(from, to, type = "interval2") ~ a, data)
+  score <- predict(limits, data, type = "log_score")
+  expect_true(all(is.finite(score)))
+  expect_equal(score[[3]],
+    log(1 - c(predict(limits, data[3, ], type = "survival", times = data$to[[3]])))
+  )
+  expect_error(
+    predict(fit, transform(data, event = TRUE, time = 0), type = "log_score"),
+    class = "kb_error_outcome"
+  )
+  none <- transform(data, time = NA_real_)
+  expect_true(all(is.na(predict(fit, none, type = "log_score"))))
 })
 
 test_that("log densities of intervals lose no digits in tails", {

@@ -46,7 +46,9 @@ both_scores <- function(prior = bark_setting("select_different",
                         noise = noise_prior(nu = 2, groups = list(c(1, 3))),
                         terms = NULL, whole = TRUE) {
   config <- list(
-    family = "gaussian", varying = list(prior = noise, mean = -0.5, sd = 1)
+    family = "gaussian", varying = list(
+      prior = noise, mean = -0.5, sd = 1, floor = -1.5
+    )
   )
   config$terms <- terms
   out <- bark_varying_pairs_cpp(

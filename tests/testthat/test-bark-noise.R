@@ -130,6 +130,18 @@ test_that("by default the noise is Student's, its df learned", {
   )
 })
 
+test_that("ties do not make the variance anything", {
+  data <- withr::with_seed(4, data.frame(x = stats::runif(100)))
+  noise <- withr::with_seed(5, 0.3 * stats::rnorm(100))
+  data$y <- ifelse(data$x < 0.3, 0, sin(6 * data$x) + noise)
+  fit <- quick_noise(y ~ x, data, sigma = ~x, prior = bark_prior(),
+    control = mcmc_control(2, 300, 300)
+  )
+  sd <- predict(fit, data.frame(x = c(0.1, 0.5, 0.9)), type = "sigma")
+  expect_lt(sd[[1]], 0.05)
+  expect_true(all(sd[2:3] > 0.1 & sd[2:3] < 1))
+})
+
 test_that("draws of new responses have the predictive quantiles", {
   # Null: shares of 20 000 independent draws given those of the chain, a mean over
   # which cannot vary more than a binomial; |z| > 4.5 has probability 7e-6 each.
@@ -320,9 +332,10 @@ test_that("draws without the likelihood are from the prior", {
   expect_gt(sum(z^2), stats::qchisq(1e-6, 4000))
   expect_lt(sum(z^2), stats::qchisq(1 - 1e-6, 4000))
   expect_lt(abs(sum(noise$m) - 4000 * 5) / sqrt(4000 * 5), 4.5)
-  # Cauchy coefficients of scale 1/2: a half are within it.
-  inside <- mean(abs(noise$beta) < 0.5)
-  expect_lt(abs(inside - 0.5) * 2 * sqrt(length(noise$beta)), 4.5)
+  # Coefficients have a t distribution with 5 degrees of freedom and this scale.
+  inside <- mean(abs(noise$beta) < varying_prior$eps)
+  p <- 2 * stats::pt(1, 5) - 1
+  expect_lt(abs(inside - p) / sqrt(p * (1 - p) / length(noise$beta)), 4.5)
 })
 
 test_that("the noise is found where it varies", {

@@ -63,14 +63,16 @@ test_that("censored regression agrees with the fit functions", {
     predict(fit, new, type = "linear_pred")$.pred_linear_pred,
     predict(ours, new, type = "link")
   )
-  times <- c(0.5, 2)
+  times <- c(1 / 3, 2)
   curves <- predict(fit, new, type = "survival", eval_time = times)$.pred
   expect_equal(
     t(vapply(curves, function(v) v$.pred_survival, times)),
     predict(ours, new, type = "survival", times = times),
     ignore_attr = TRUE
   )
-  expect_equal(curves[[2]]$.eval_time, times)
+  expect_identical(curves[[2]]$.eval_time, times)
+  augmented <- generics::augment(fit, new, eval_time = times)
+  expect_true(".pred_time" %in% names(augmented))
 })
 
 test_that("classification agrees with the fit functions", {

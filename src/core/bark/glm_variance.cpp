@@ -1,4 +1,5 @@
 // The log variance of noise that varies, or twice the log scale of Student's.
+#include <algorithm>
 #include <cmath>
 
 #include "glm_likelihood.hpp"
@@ -18,13 +19,14 @@ class LogVariance : public GlmLikelihood {
   explicit LogVariance(const Data& data)
       : GlmLikelihood(data),
         arithmetic_(*data.arithmetic),
-        square_(data.y.array().square()) {
+        square_(data.y.array().square()),
+        floor_(data.floor) {
     constants_.setConstant(-0.5 * kLogTwoPi);
   }
   Eigen::VectorXd simulate(const Eigen::VectorXd& f, Rng& rng) const override {
     Eigen::VectorXd out(f.size());
     for (Eigen::Index i = 0; i < f.size(); ++i) {
-      out[i] = std::exp(0.5 * f[i]) * rng.normal();
+      out[i] = std::exp(0.5 * std::max(f[i], floor_)) * rng.normal();
     }
     return out;
   }
@@ -32,16 +34,26 @@ class LogVariance : public GlmLikelihood {
  protected:
   Rows rows(const Eigen::VectorXd& f) const override {
     const Eigen::ArrayXd part = 0.5 * squares(f);
-    return {-0.5 * f.array() - part, part - 0.5, part};
+    return free({-0.5 * f.array() - part, part - 0.5, part}, f);
   }
   /// y^2 exp(-f).
   Eigen::ArrayXd squares(const Eigen::VectorXd& f) const {
-    return square_ * exp_minus(arithmetic_, f.array());
+    return square_ * exp_minus(arithmetic_, f.array().max(floor_));
+  }
+  /// Of rows below the floor that at the floor, which is flat: (B135).
+  Rows free(Rows rows, const Eigen::VectorXd& f) const {
+    for (Eigen::Index i = 0; i < f.size(); ++i) {
+      if (f[i] >= floor_) continue;
+      rows.value[i] += 0.5 * (f[i] - floor_);
+      rows.first[i] = rows.minus_second[i] = 0;
+    }
+    return rows;
   }
 
  private:
   const Arithmetic& arithmetic_;
   Eigen::ArrayXd square_;
+  double floor_;
 };
 
 /// y ~ exp(f / 2) times Student's t, whose degrees of freedom are one of the
@@ -78,8 +90,9 @@ class LogScale : public LogVariance {
   Rows rows(const Eigen::VectorXd& f) const override {
     const double half = (df_ + 1) / 2;
     const Eigen::ArrayXd of = squares(f) / df_, rest = 1 / (1 + of);
-    return {-0.5 * f.array() - half * of.log1p(), half * (1 - rest) - 0.5,
-            half * rest * (1 - rest)};
+    return free({-0.5 * f.array() - half * of.log1p(), half * (1 - rest) - 0.5,
+                 half * rest * (1 - rest)},
+                f);
   }
 
  private:

@@ -8,12 +8,12 @@
 namespace kernelbayes {
 namespace bark {
 
-/// The log variance of noise that varies: the prior of its kernels, and the
-/// normal one of its intercept.
+/// The log variance of noise that varies: the prior of its kernels, the normal
+/// one of its intercept, and its floor.
 struct Varying {
   bool any = false;
   Prior prior;
-  double mean = -1, sd = 2;
+  double mean = -1, sd = 2, floor = -300;
 };
 
 /// Data shared by the levels of a chain or ladder, which refer to it.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <kernelbayes/parallel.hpp>
 #include <kernelbayes/rng.hpp>
+#include <limits>
 #include <vector>
 
 #include "../arithmetic.hpp"
@@ -159,6 +160,8 @@ struct Data {
   int classes = 2;         // of an ordered response
   Eigen::VectorXd trials;  // of a binomial one
   Eigen::VectorXd upper;   // of a censored one, whose lower limit is y
+  /// Of a log variance: below it the likelihood is that at the floor.
+  double floor = -std::numeric_limits<double>::infinity();
   TermData terms;
   /// From this number of rows on sweeps have moves in O(n), see backfits().
   int many_rows = 5000;

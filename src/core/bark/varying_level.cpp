@@ -33,6 +33,7 @@ Data data_of_noise(const Data& data, const Varying& noise) {
   Data out = data;
   out.family = Family::kLogVariance;
   out.weights.setOnes();
+  out.floor = noise.floor;
   out.terms = {};
   out.terms.linear = Eigen::VectorXd::Ones(data.n());
   out.terms.linear_sd = Eigen::VectorXd::Constant(1, noise.sd);
@@ -74,7 +75,7 @@ VaryingState::VaryingState(const Data& data, const Prior& prior,
 // Exponentials of draws of the prior may overflow.
 Eigen::VectorXd VaryingState::bounded() const {
   constexpr double kMost = 300;
-  return noise_->fit().array().min(kMost).max(-kMost);
+  return noise_->fit().array().min(kMost).max(noise_data_->floor);
 }
 
 Eigen::VectorXd VaryingState::row_weights() const {
