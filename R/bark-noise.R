@@ -6,8 +6,8 @@ has_varying_noise <- function(fit) !is.null(fit$settings$varying)
 # Are the coefficients of each draw part of it, not integrated out?
 keeps_coefficients <- function(fit) is_truncated(fit) || is_glm(fit)
 
-# The prior of g: its kernels, and a normal intercept. On the simulated sets of
-# tools/bench/varying.R others did as well.
+# The prior of g: its kernels, and a normal intercept. On simulated sets half and
+# twice as many kernels, and half and twice their scale, did about as well.
 #
 # Rows that f fits exactly (ties) would draw g to minus infinity, and with heavy
 # tails of its coefficients g would be anything elsewhere: `floor` below the mean is
