@@ -110,8 +110,7 @@ refuse_outcome <- function(y, outcome, arg) {
     numeric = "a numeric vector",
     factor = "a factor (or a character or logical vector)",
     ordered = "a factor, with its levels in their order",
-    trials = "a matrix of two columns, successes and failures, or zeros and
-              ones",
+    trials = "classes, zeros and ones, or a matrix of successes and failures",
     interval = paste(
       "numeric, a Surv object of the survival package with the type",
       paste0(toString(surv_types[-4]), " or ", surv_types[[4]])
@@ -157,7 +156,7 @@ outcome_trials <- function(y, arg) {
     odd <- which(!y %in% c(0, 1, NA))
     if (length(odd) > 0) {
       refuse(arg, "outcome",
-        "must be zeros and ones, or a matrix of successes and failures.",
+        "must be classes, zeros and ones, or a matrix of successes and failures.",
         "Element {odd[[1]]} is {format(y[[odd[[1]]]])}.",
         "Write {.code cbind(successes, trials - successes) ~ x}."
       )

@@ -68,6 +68,14 @@ bark_questions <- function(newdata) {
   ))
 }
 
+# Of families that have no evidence
+family_questions <- function(newdata) {
+  c(bark_questions(newdata), list(
+    residuals = function(fit) residuals(fit, type = "quantile", seed = 1),
+    log_lik = function(fit) logLik(fit)
+  ))
+}
+
 srvm_questions <- function(newdata) {
   c(common_questions(newdata), list(
     update = function(fit) {
@@ -146,6 +154,10 @@ fuzz_cases <- function() {
   circle <- two_columns()
   few <- circle[1:3, ]
   three <- three_classes()
+  counted <- data.frame(
+    x = sinc$x, z = (1:20) / 20, g = rep(letters[1:4], 5), k = rep(0:4, 4),
+    w = rep(1:2, 10)
+  )
   small <- smc_control(particles = 12, n_moves = 2)
   fit_case <- function(fit, questions) {
     force(questions)
@@ -234,6 +246,37 @@ fuzz_cases <- function() {
           control = tiny_chains(), seed = 1
         )
       }, bark_questions(new)),
+      bark_varying = fit_case(function() {
+        bark(y ~ x, sinc, sigma = ~x, control = tiny_chains(), seed = 1)
+      }, c(bark_questions(new), list(
+        sigma = function(fit) predict(fit, new, type = "sigma")
+      ))),
+      bark_counts = fit_case(function() {
+        bark(k ~ kernels(x) + z + (1 | g) + offset(z), counted,
+          family = "negbinomial", control = tiny_chains(), seed = 1
+        )
+      }, family_questions(counted[1:3, ])),
+      bark_trials = fit_case(function() {
+        bark(cbind(k, 9 - k) ~ x, counted,
+          family = binomial(), weights = w, control = tiny_chains(), seed = 1
+        )
+      }, family_questions(counted[1:3, ])),
+      bark_logit = fit_case(function() {
+        bark(y ~ ., circle,
+          family = binomial(), control = tiny_chains(), seed = 1
+        )
+      }, family_questions(few)),
+      bark_times = fit_case(function() {
+        y <- structure(cbind(counted$k + 1, rep(c(1, 0), 10)),
+          dimnames = list(NULL, c("time", "status")), type = "right",
+          class = "Surv"
+        )
+        bark(as.matrix(counted["x"]), y, control = tiny_chains(), seed = 1)
+      }, c(family_questions(matrix(1:3, dimnames = list(NULL, "x"))), list(
+        survival = function(fit) {
+          predict(fit, matrix(1, 1, 1), type = "survival", times = 1:2)
+        }
+      ))),
       bark_probit = fit_case(function() {
         bark(y ~ ., circle, control = tiny_chains(), seed = 1)
       }, bark_questions(few)),

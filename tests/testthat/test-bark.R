@@ -55,12 +55,13 @@ test_that("the response decides the family, unless it is given", {
   expect_error(bark(class ~ x1, data, family = gaussian()), "numeric",
     class = "kb_error_outcome"
   )
-  expect_error(bark(y ~ x1, data, family = "probit"), "factor",
+  expect_error(bark(y ~ x1, data, family = "probit"), "classes",
     class = "kb_error_outcome"
   )
-  expect_error(bark(class ~ x1, data, family = binomial()), "probit",
-    class = "kb_error_argument"
-  )
+  logit <- bark(class ~ x1, data,
+    family = binomial(), prior_only = TRUE, control = mcmc_control(1, 2, 2)
+  ) |> suppressMessages()
+  expect_identical(logit$settings$family, "logit")
 })
 
 test_that("two classes are required; levels without rows do not count", {
