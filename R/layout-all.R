@@ -38,6 +38,7 @@ mould_layout <- layout(
 # See mixed_learn().
 mixed_layout <- layout(
   columns = strings(NULL), .wide = length(columns),
+  names = maybe(strings(NULL)),
   linear_columns = counts(NULL, 1, wide),
   offset_column = such_that(function(v) {
     length(v) < 2 && all(v %in% seq_len(wide))
