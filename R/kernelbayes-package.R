@@ -10,8 +10,7 @@
 #'   counts and classes, `vignette("bark")`;
 #' * [kgs()]: classification under label noise, `vignette("kgs")`;
 #' * [kbr()]: posteriors from simulations, without a likelihood,
-#'   `vignette("kbr")`; [kbr_hmm()]: filter, forecasts and smoother,
-#'   `vignette("kbr-hmm")`.
+#'   `vignette("kbr")`; [kbr_hmm()]: filter, forecasts and smoother.
 #'
 #' Start with `vignette("kernelbayes")`. Kernels are described in [kb_kernels].
 #'

@@ -25,7 +25,7 @@
 #' @srrstats {BS1.2} Priors are described in general and by example in three
 #'   places.
 #' @srrstats {BS1.2a} README.md has them in its examples.
-#' @srrstats {BS1.2b} `vignette("srvm-steps")` and `vignette("bark")`.
+#' @srrstats {BS1.2b} `vignette("srvm")` and `vignette("bark")`.
 #' @srrstats {BS1.2c} `?srvm_prior`, `?bark_prior`, `?noise_beta`, with
 #'   examples.
 #' @srrstats {BS4.0} Details and references of the help pages of each engine.
