@@ -472,7 +472,7 @@ spread_draws_of_groups <- function(fit, pool = bark_pool(fit)) {
     names <- group$coefficients
     v <- covariance_draws(fit, k, pool)
     q <- length(names)
-    sd <- t(sqrt(matrix(v, q^2)[seq(1, q^2, q + 1), , drop = FALSE]))
+    sd <- t(sqrt(pmax(matrix(v, q^2)[seq(1, q^2, q + 1), , drop = FALSE], 0)))
     colnames(sd) <- paste0("sd[", group$label, ",", names, "]")
     if (identical(names, "(Intercept)")) {
       colnames(sd) <- paste0("sd[", group$label, "]")
