@@ -1,4 +1,7 @@
 # bark() of numbers that are censored: Weibull, log-normal and normal ones.
+#
+# Seen to fail with these faults, by quadrature here and in test-bark-glm.R: another
+# Jacobian of the prior of log sigma, no -log(sigma) in the density.
 
 skip_if_not_installed("survival")
 

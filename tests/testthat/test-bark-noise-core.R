@@ -5,7 +5,9 @@
 # z 26 to 30), -g / 2 left out of the log density (all three, z up to 58), residuals
 # of the past or with the row weights still in them (the second), row weights of
 # the past (that they agree), terms drawn for the noise and not kept (the second,
-# with terms), a constant second derivative (the third).
+# with terms), a constant second derivative (the third); for Student's noise the
+# degrees of freedom drawn without the constant of their density, and row factors
+# that are not drawn again (the second).
 
 noise_pairs <- if (extended()) 40000 else 5000
 
