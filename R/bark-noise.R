@@ -218,7 +218,9 @@ varying_line <- function(fit, show, most = 4) {
       "  noise sd:     "
     }, show(range[[1]]), " to ", show(range[[2]]),
     " over the rows, varies with ", toString(names),
-    if (learns_df(fit)) paste0("\n              ", df_part(fit, show)), "\n"
+    if (learns_df(fit)) {
+      paste0("\n                ", sub("^, ", "", df_part(fit, show)))
+    }, "\n"
   )
 }
 
