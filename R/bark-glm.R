@@ -106,22 +106,25 @@ predict_glm <- function(fit, rows, type, interval, level, probs, ndraws,
     if (interval == "none") interval <- "prediction"
   }
   if (type == "survival") times <- check_times(times)
+  none <- nrow(x) == 0
   if (type == "log_score") {
+    if (none) {
+      return(rep(NA_real_, length(rows$complete)))
+    }
     y <- pick_rows(rows$y, which(rows$complete))
-    if (is_counts(fit)) check_counts(y, "newy")
-    if (isTRUE(family_of(fit)$logs)) check_times_positive(y, "newy")
+    check <- family_of(fit)$check_values
+    if (!is.null(check)) check(y, "newy")
   }
   # Without rows the first one tells the shape.
-  none <- nrow(x) == 0
-  if (none && type == "log_score") {
-    return(rep(NA_real_, length(rows$complete)))
-  }
   if (none) x <- wide_x(fit, 1)
-  y <- if (!none && !is.null(rows$y)) pick_rows(rows$y, which(rows$complete))
   blocks <- lapply(row_blocks(x, length(pool$m)), function(at) {
     f <- posterior_draws(fit, x[at, , drop = FALSE], pool, seq_along(pool$m))
-    here <- list(y = if (!is.null(y)) pick_rows(y, at))
-    glm_block(fit, f, pool, here, type, interval, level, probs, times)
+    if (type == "log_score") {
+      here <- list(y = pick_rows(y, at))
+      log_p <- family_of(fit)$log_lik(fit, f, here, pool, seq_along(pool$m))
+      return(column_log_means(log_p))
+    }
+    glm_block(fit, f, pool, type, interval, level, probs, times)
   })
   out <- do.call(if (is.matrix(blocks[[1]])) rbind else c, blocks)
   if (none) out <- if (is.matrix(out)) out[0, , drop = FALSE] else out[0]
@@ -137,19 +140,13 @@ predict_glm <- function(fit, rows, type, interval, level, probs, ndraws,
   )
 }
 
-#' Of some rows, given all draws f, S x n
-#' @param here List of `y`, their responses, or NULL.
-#' @noRd
-glm_block <- function(fit, f, pool, here, type, interval, level, probs, times) {
+# Of some rows, given all draws f, S x n
+glm_block <- function(fit, f, pool, type, interval, level, probs, times) {
   family <- family_of(fit)
-  every <- seq_len(nrow(f))
-  if (type == "log_score") {
-    return(column_log_means(family$log_lik(fit, f, here, pool, every)))
-  }
   if (type == "survival") {
     return(survival_block(fit, f, pool, times, interval, level))
   }
-  value <- if (type == "link") f else family$expected(fit, f, pool, every)
+  value <- if (type == "link") f else family$expected(fit, f, pool, seq_len(nrow(f)))
   limits <- function(probs) {
     if (interval == "prediction") {
       return(response_quantiles(fit, f, pool, probs))
@@ -224,8 +221,6 @@ check_times <- function(times) {
 
 # Are quantiles of new responses defined?
 has_quantiles <- function(fit) "quantile" %in% family_of(fit)$types
-
-is_counts <- function(fit) identical(family_of(fit)$outcome, "numeric")
 
 #' Quantiles of new responses: the least number whose posterior predictive
 #' distribution function reaches p

@@ -46,7 +46,7 @@ with_varying_noise <- function(given, family, mould) {
 with_sigma_of_columns <- function(given, settings, mould) {
   columns <- settings$varying$columns
   if (length(columns) > 0) {
-    names <- paste0("`", gsub("^`|`$", "", mould$x_names[columns]), "`")
+    names <- paste0("`", without_backticks(mould$x_names[columns]), "`")
     all <- length(columns) == length(mould$x_names)
     given$sigma <- plain_formula(if (all) ~. else stats::reformulate(names))
   }
@@ -85,14 +85,14 @@ refuse_varying <- function(fit, what) {
 #' @noRd
 varying_inputs <- function(sigma, mould) {
   known <- input_columns(mould)
-  names(known) <- gsub("^`|`$", "", names(known))
+  names(known) <- without_backticks(names(known))
   all <- as.data.frame(lapply(known, function(v) 0), optional = TRUE)
   terms <- if (rlang::is_formula(sigma, lhs = FALSE) && length(known) > 0) {
     tryCatch(stats::terms(sigma, data = all), error = function(e) NULL)
   }
   fine <- !is.null(terms) && attr(terms, "intercept") == 1 &&
     is.null(attr(terms, "offset"))
-  names <- if (fine) gsub("^`|`$", "", attr(terms, "term.labels"))
+  names <- if (fine) without_backticks(attr(terms, "term.labels"))
   odd <- setdiff(names, names(known))
   if (length(names) == 0 || length(odd) > 0) {
     kb_abort(c(
@@ -109,6 +109,8 @@ varying_inputs <- function(sigma, mould) {
   }
   list(names = names, columns = sort(unique(unlist(known[names]))))
 }
+
+without_backticks <- function(names) gsub("^`|`$", "", names)
 
 # The columns of x of each predictor, by name: a factor has several
 input_columns <- function(mould) {

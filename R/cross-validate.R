@@ -269,22 +269,23 @@ asker <- function(fit, x, more) {
 
 score_numbers <- function(fit, x, y, more) {
   ask <- asker(fit, x, more)
-  probs <- seq(0.005, 0.995, 0.01)
-  q <- ask(type = "quantile", probs = probs)
-  above <- y - q
+  above <- above_quantiles(ask, y)
   mean <- asker(fit, x, more["offset"])()
   data.frame(
     log_score = ask(type = "log_score", newy = y), fit = mean,
-    error = y - mean, crps = quantile_crps(above, probs),
+    error = y - mean, crps = quantile_crps(above),
     pit = rowMeans(above > 0)
   )
 }
 
-#' The ranked score is twice the mean over quantiles of the pinball loss
-#' @param above Responses minus quantiles, rows x `probs`.
-#' @noRd
-quantile_crps <- function(above, probs) {
-  2 * rowMeans(above * (rep(probs, each = nrow(above)) - (above < 0)))
+crps_probs <- seq(0.005, 0.995, 0.01)
+
+# Responses minus quantiles, rows x `crps_probs`
+above_quantiles <- function(ask, y) y - ask(type = "quantile", probs = crps_probs)
+
+# The ranked score is twice the mean over quantiles of the pinball loss
+quantile_crps <- function(above) {
+  2 * rowMeans(above * (rep(crps_probs, each = nrow(above)) - (above < 0)))
 }
 
 # Counts, successes and numbers that may be censored
@@ -297,12 +298,10 @@ score_others <- function(fit, x, y, more) {
     log_score = ask(type = "log_score", newy = y), fit = mean,
     error = shown_response(fit, y) - mean
   )
-  if (is_counts(fit)) {
-    probs <- seq(0.005, 0.995, 0.01)
-    above <- y - ask(type = "quantile", probs = probs)
-    out$crps <- quantile_crps(above, probs)
+  if (fit$mould$outcome == "numeric") {
+    out$crps <- quantile_crps(above_quantiles(ask, y))
   }
-  out$pit <- drawn_pit(fit, rows, fit$seed)
+  out$pit <- drawn_pit(predictive_ends(fit, rows), fit$seed)
   out
 }
 

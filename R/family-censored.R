@@ -85,6 +85,7 @@ family_of_censored <- function(normal, logs, ...) {
     ends = identity, continuous = TRUE,
     intercept = function(y, offset, weights) 0,
     truncation = FALSE,
+    check_values = if (logs) check_times_positive,
     check = function(mould, prior) {
       check_censored(mould$y, logs, mould$outcome_name)
     }

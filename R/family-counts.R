@@ -49,8 +49,21 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
         log(sum(weights * exp(offset - most)))
     },
     truncation = FALSE,
+    check_values = check_counts,
     check = function(mould, prior) check_counts(mould$y, mould$outcome_name)
   )
+}
+
+check_counts <- function(y, name) {
+  odd <- which(y < 0 | y != round(y))
+  if (length(odd) > 0) {
+    kb_abort(c(
+      "{.arg {name}} must be counts: whole numbers, at least 0.",
+      x = "Element {odd[[1]]} is {format(y[[odd[[1]]]])}.",
+      i = "A rate is a count with the log of its exposure as
+           {.code offset(log(exposure))}."
+    ), "argument", argument = name)
+  }
 }
 
 family_poisson <- family_of_counts(", Poisson", c(poisson = "log"), character(),
@@ -70,15 +83,3 @@ family_negbinomial <- family_of_counts(", negative binomial", NULL, "size",
   quantile = function(p, mean, size) stats::qnbinom(p, size = size, mu = mean),
   variance = function(y, mean, size) mean + mean^2 / size
 )
-
-check_counts <- function(y, name) {
-  odd <- which(y < 0 | y != round(y))
-  if (length(odd) > 0) {
-    kb_abort(c(
-      "{.arg {name}} must be counts: whole numbers, at least 0.",
-      x = "Element {odd[[1]]} is {format(y[[odd[[1]]]])}.",
-      i = "A rate is a count with the log of its exposure as
-           {.code offset(log(exposure))}."
-    ), "argument", argument = name)
-  }
-}

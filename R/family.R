@@ -34,7 +34,8 @@
 #   `bark_family()`.
 # * Of families without a latent normal form also `parameters`: the names of
 #   those beside f; `quantile` at a probability and `variance`, S x n; and
-#   `intercept`: its prior mean, from the responses and their offsets.
+#   `intercept`: its prior mean, from the responses, their offsets and weights;
+#   `check_values`, if any: a check of new responses, with their name.
 response_families <- list(
   gaussian = family_gaussian, student = family_student, probit = family_probit,
   ordered = family_ordered, multinomial = family_multinomial,

@@ -44,25 +44,12 @@ prediction_arguments <- function(fit, type, interval) {
   if (type %in% c("terms", "sigma")) {
     return(if (interval != "prediction") "interval")
   }
-  if (is_glm(fit)) {
-    banded <- if (interval != "prediction") "interval"
-    return(list(
-      prob = banded, survival = c(banded, "times"),
-      response = if (has_quantiles(fit)) "interval" else banded, link = if (interval != "prediction") "interval",
-      quantile = c("interval", "probs"), draws = "ndraws", log_score = "newy"
-    )[[type]])
-  }
-  if (has_classes(fit)) {
-    # There is no noise variance that a prediction interval could add.
-    banded <- if (interval != "prediction") "interval"
-    return(list(
-      prob = banded, response = banded, link = banded, draws = "ndraws",
-      log_score = "newy"
-    )[[type]])
-  }
+  # A prediction interval needs quantiles of new responses.
+  banded <- if (interval != "prediction") "interval"
   list(
-    response = "interval", quantile = c("interval", "probs"),
-    draws = "ndraws", log_score = "newy"
+    prob = banded, link = banded, survival = c(banded, "times"),
+    response = if (has_quantiles(fit)) "interval" else banded,
+    quantile = c("interval", "probs"), draws = "ndraws", log_score = "newy"
   )[[type]]
 }
 

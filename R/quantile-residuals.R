@@ -3,15 +3,20 @@
 # Standard normal if the model is right (Dunn and Smyth, 1996)
 quantile_residuals <- function(fit, seed) {
   need_likelihood(fit, "residuals")
-  rows <- prediction_rows(fit, NULL, NULL, TRUE, TRUE)
-  stats::qnorm(drawn_pit(fit, rows, seed))
+  y <- training_response(fit)
+  ends <- if (is.factor(y)) {
+    class_ends(fit, as.integer(y))
+  } else {
+    predictive_ends(fit, prediction_rows(fit, NULL, NULL, TRUE, TRUE))
+  }
+  stats::qnorm(drawn_pit(ends, seed))
 }
 
 #' Posterior predictive probabilities of a response below that of each row;
 #' where it is not a single number, drawn between those of its ends
+#' @param ends Of each row, from `predictive_ends()` or `class_ends()`.
 #' @noRd
-drawn_pit <- function(fit, rows, seed) {
-  ends <- predictive_ends(fit, rows)
+drawn_pit <- function(ends, seed) {
   u <- with_local_seed(seed, stats::runif(nrow(ends)))
   p <- ends[, 1] + u * (ends[, 2] - ends[, 1])
   # A response beyond all draws would be infinite.
@@ -23,9 +28,6 @@ drawn_pit <- function(fit, rows, seed) {
 #' @param rows Complete rows with their responses.
 #' @noRd
 predictive_ends <- function(fit, rows) {
-  if (is.factor(rows$y)) {
-    return(class_ends(fit, rows))
-  }
   family <- family_of(fit)
   ends <- family$ends(rows$y)
   pool <- posterior_pool(fit)
@@ -43,11 +45,11 @@ predictive_ends <- function(fit, rows) {
   do.call(rbind, blocks)
 }
 
-# Of classes, in the order of their levels
-class_ends <- function(fit, rows) {
+# Of the classes of the training rows, by number, in the order of their levels
+class_ends <- function(fit, class) {
   type <- if (inherits(fit, "kb_kgs")) "noisy_prob" else "prob"
   p <- stats::predict(fit, type = type)
-  own <- cbind(seq_along(rows$y), as.integer(rows$y))
+  own <- cbind(seq_along(class), class)
   to <- t(apply(p, 1, cumsum))[own]
   cbind(to - p[own], to)
 }

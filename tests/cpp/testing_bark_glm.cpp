@@ -12,6 +12,7 @@
 #include "core/bark/moves.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/lists.hpp"
+#include "pairs.hpp"
 #include "squash.hpp"
 
 namespace {
@@ -125,7 +126,7 @@ Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
                               int turns, int pairs, int seed, bool again) {
   const bark::Prior setting = bark_r::prior(prior);
   const auto& apply = kMoves.at(move);
-  Eigen::MatrixXd before, after;
+  testing_r::Pairs out;
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     bark::Data data = glm_data(config, x);
@@ -142,15 +143,10 @@ Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
       apply(state, rng);
     }
     const std::vector<double> last = statistics(state);
-    if (pair == 0) {
-      before.resize(first.size(), pairs);
-      after.resize(first.size(), pairs);
-    }
-    before.col(pair) = Eigen::VectorXd::Map(first.data(), first.size());
-    after.col(pair) = Eigen::VectorXd::Map(last.data(), last.size());
+    out.put(pair, pairs, first, last);
   }
-  return Rcpp::List::create(Rcpp::_["before"] = before,
-                            Rcpp::_["after"] = after);
+  return Rcpp::List::create(Rcpp::_["before"] = out.before,
+                            Rcpp::_["after"] = out.after);
 }
 
 // log p(y | f) of one row and its derivatives, one row per f.

@@ -7,6 +7,7 @@
 #include "core/bark/moves.hpp"
 #include "core/bark/varying_level.hpp"
 #include "glue/bark_from_r.hpp"
+#include "pairs.hpp"
 #include "squash.hpp"
 
 namespace {
@@ -93,7 +94,7 @@ Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
   const bark::Varying noise{true, bark_r::prior(list["prior"]), list["mean"],
                             list["sd"], list["floor"]};
   const Eigen::VectorXd y = Eigen::VectorXd::Zero(x.rows());
-  Eigen::MatrixXd before, after;
+  testing_r::Pairs out;
   double apart = 0;
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
@@ -118,13 +119,9 @@ Rcpp::List bark_varying_pairs_cpp(Rcpp::List config, Rcpp::List prior,
                              state.omega().array().log())
                                 .abs()
                                 .maxCoeff());
-    if (pair == 0) {
-      before.resize(first.size(), pairs);
-      after.resize(first.size(), pairs);
-    }
-    before.col(pair) = Eigen::VectorXd::Map(first.data(), first.size());
-    after.col(pair) = Eigen::VectorXd::Map(last.data(), last.size());
+    out.put(pair, pairs, first, last);
   }
-  return Rcpp::List::create(Rcpp::_["before"] = before,
-                            Rcpp::_["after"] = after, Rcpp::_["apart"] = apart);
+  return Rcpp::List::create(Rcpp::_["before"] = out.before,
+                            Rcpp::_["after"] = out.after,
+                            Rcpp::_["apart"] = apart);
 }

@@ -4,11 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "constants.hpp"
+
 namespace kernelbayes {
 
 /// log phi(x).
 inline double log_normal_density(double x) {
-  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   return -0.5 * x * x - kHalfLogTwoPi;
 }
 

@@ -1,10 +1,10 @@
 // Numbers f + sigma * noise, known up to an interval.
 #include <algorithm>
 #include <cmath>
-#include <kernelbayes/normal_cdf.hpp>
 #include <limits>
 
 #include "glm_likelihood.hpp"
+#include "normal_interval.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -25,18 +25,10 @@ struct Noise {
 struct Normal {
   static Noise at(double e) { return {log_normal_density(e), -e, 1}; }
   static Noise between(double from, double to) {
-    const double log_p = log_normal_between(from, to);
-    const auto ratio = [log_p](double e) {
-      return std::exp(log_normal_density(e) - log_p);
-    };
-    const double a = ratio(from), b = ratio(to);
-    const double slope = times(to, b) - times(from, a);
-    return {log_p, b - a, std::max(0.0, slope + (b - a) * (b - a))};
+    const NormalInterval of(from, to);
+    return {of.log_p, -of.first, of.minus_second};
   }
   static double draw(Rng& rng) { return rng.normal(); }
-
- private:
-  static double times(double e, double p) { return p > 0 ? e * p : 0; }
 };
 
 /// The log of an exponential variable, the least of many: (B122).

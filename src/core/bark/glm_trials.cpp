@@ -1,10 +1,11 @@
 // Numbers of successes.
-#include <algorithm>
 #include <cmath>
 #include <kernelbayes/normal_cdf.hpp>
+#include <limits>
 
 #include "glm_likelihood.hpp"
 #include "logistic.hpp"
+#include "normal_interval.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -67,18 +68,15 @@ class Probit : public Binomial {
     return std::exp(log_normal_cdf(f));
   }
   Rows rows(const Eigen::VectorXd& f) const override {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     Rows out{Array(f.size()), Array(f.size()), Array(f.size())};
     for (Eigen::Index i = 0; i < f.size(); ++i) {
       const double failures = trials_[i] - y_[i];
-      const double yes = log_normal_cdf(f[i]), no = log_normal_cdf(-f[i]);
-      const double log_density = log_normal_density(f[i]);
-      // phi / Phi here and at -f
-      const double up = std::exp(log_density - yes);
-      const double down = std::exp(log_density - no);
-      out.value[i] = y_[i] * yes + failures * no;
-      out.first[i] = y_[i] * up - failures * down;
-      out.minus_second[i] = std::max(
-          0.0, y_[i] * up * (up + f[i]) + failures * down * (down - f[i]));
+      const NormalInterval yes(-f[i], kInfinity), no(-kInfinity, -f[i]);
+      out.value[i] = y_[i] * yes.log_p + failures * no.log_p;
+      out.first[i] = y_[i] * yes.first + failures * no.first;
+      out.minus_second[i] =
+          y_[i] * yes.minus_second + failures * no.minus_second;
     }
     return out;
   }

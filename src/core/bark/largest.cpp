@@ -16,7 +16,6 @@ namespace bark {
 
 namespace {
 
-constexpr double kLogRootTwoPi = 0.91893853320467274178;
 constexpr double kRootHalf = 0.70710678118654752440;
 
 double common_width(const std::vector<double>& sd) {
@@ -37,7 +36,7 @@ class Integrand {
     for (std::size_t j = 0; j < mean_.size(); ++j) {
       const double t = (u - mean_[j]) / sd_[j];
       sum += static_cast<int>(j) == k_
-                 ? -0.5 * t * t - kLogRootTwoPi - std::log(sd_[j])
+                 ? log_normal_density(t) - std::log(sd_[j])
                  : log_normal_cdf(t);
     }
     return sum;
@@ -66,8 +65,7 @@ class Integrand {
     for (std::size_t j = 0; j < mean_.size(); ++j) {
       if (static_cast<int>(j) == k_) continue;
       const double t = (u - mean_[j]) / sd_[j];
-      const double ratio =
-          std::exp(-0.5 * t * t - kLogRootTwoPi - log_normal_cdf(t));
+      const double ratio = std::exp(log_normal_density(t) - log_normal_cdf(t));
       sum += ratio / sd_[j];
       curvature_ -= std::max(ratio * (ratio + t), 0.0) / (sd_[j] * sd_[j]);
     }

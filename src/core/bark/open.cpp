@@ -4,6 +4,7 @@
 #include <kernelbayes/truncated_normal.hpp>
 
 #include "moves.hpp"
+#include "normal_interval.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -18,25 +19,12 @@ double Intervals::log_likelihood(const Eigen::VectorXd& f) const {
 
 // (B90).
 Intervals::Derivatives Intervals::derivatives(const Eigen::VectorXd& f) const {
-  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
-  // The density at an end over the probability of the interval; 0 at infinity.
-  const auto density = [](double end, double log_p) {
-    return std::exp(-0.5 * end * end - kHalfLogTwoPi - log_p);
-  };
-  const auto times = [](double end, double density) {
-    return density > 0 ? end * density : 0;
-  };
   Derivatives out{0, Eigen::VectorXd(f.size()), Eigen::VectorXd(f.size())};
   for (Eigen::Index i = 0; i < f.size(); ++i) {
-    const double from = lower[i] - f[i], to = upper[i] - f[i];
-    const double log_p = log_normal_between(from, to);
-    const double at_from = density(from, log_p), at_to = density(to, log_p);
-    const double first = at_from - at_to;
-    const double curvature =
-        first * first - times(from, at_from) + times(to, at_to);
-    out.log_likelihood += log_p;
-    out.first[i] = first;
-    out.minus_second[i] = std::min(std::max(curvature, 0.0), 1.0);
+    const NormalInterval at(lower[i] - f[i], upper[i] - f[i]);
+    out.log_likelihood += at.log_p;
+    out.first[i] = at.first;
+    out.minus_second[i] = at.minus_second;
   }
   return out;
 }

@@ -55,10 +55,9 @@ double CoefficientProposal::log_weight(double beta) const {
   const double log_prior = log_pareto(*prior_, beta);
   const double log_gain = log_likelihood(information_, beta);
   if (!informed_) return log_gain;
-  constexpr double kLogRootTwoPi = 0.91893853320467274178;
   const double off = (beta - mean_) / sd_;
-  const double log_normal = -0.5 * off * off - kLogRootTwoPi - std::log(sd_) -
-                            log_add(log_above_, log_below_);
+  const double log_normal =
+      log_normal_density(off) - std::log(sd_) - log_add(log_above_, log_below_);
   return log_prior + log_gain - log_add(log_prior, log_normal) + std::log(2.0);
 }
 
