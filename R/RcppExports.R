@@ -5,8 +5,8 @@ bark_open_cpp <- function(config, x, y, weights, state) {
     .Call(`_kernelbayes_bark_open_cpp`, config, x, y, weights, state)
 }
 
-bark_fields_open_cpp <- function(config, x, labels, state) {
-    .Call(`_kernelbayes_bark_fields_open_cpp`, config, x, labels, state)
+bark_fields_open_cpp <- function(config, x, labels, weights, state) {
+    .Call(`_kernelbayes_bark_fields_open_cpp`, config, x, labels, weights, state)
 }
 
 bark_class_probability_cpp <- function(mean, variance) {

@@ -101,13 +101,12 @@ as_draws.kb_bark_multinomial <- function(x, ...) {
       v
     }, unname(fields), names(fields)))
   }
-  p <- ncol(x$data$x)
   scales <- if (has_kernels(x)) {
     columns("lambda", function(pool) bark_scales(x, pool))
   }
   if (bark_selects(x$settings$prior$type)) {
     scales <- cbind(scales, columns("delta", function(pool) {
-      matrix(pool$included, ncol = p, byrow = TRUE) + 0
+      bark_included(x, pool)
     }))
   }
   draws <- data.frame(
@@ -157,7 +156,9 @@ response_draws.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
 #' @export
 response_log_lik.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
-  f <- fields_values(fit, x, pool, "draw", chosen)$mean
+  at <- list(
+    mean = fields_values(fit, x, pool, "draw", chosen)$mean, variance = list()
+  )
   y <- as.integer(rows$y[rows$complete])
-  t(spread_rows(bark_class_log_probability_cpp(f, list(), y), rows$complete))
+  t(spread_rows(class_log_probability(fit, at, y), rows$complete))
 }

@@ -101,10 +101,48 @@ bind_classes <- function(fit, blocks) {
 
 # Posterior predictive probabilities of the classes, n x C
 fields_probability <- function(fit, x, pool, chosen = seq_along(pool$weights)) {
-  blocks <- in_field_blocks(fit, x, pool, "moments", function(rows, at) {
+  blocks <- in_field_blocks(fit, x, pool, field_moments(fit), function(rows, at) {
+    if (is_glm(fit)) {
+      return(apply(softmax(at$mean), c(1, 3), mean))
+    }
     bark_class_probability_cpp(at$mean, at$variance)
   }, chosen)
   bind_classes(fit, blocks)
+}
+
+# Coefficients that are in the draws leave no variance
+field_moments <- function(fit) if (is_glm(fit)) "draw" else "moments"
+
+#' Probabilities of classes with a logit link
+#' @param f The fields: a list of matrices points x draws.
+#' @return Array points x draws x C.
+#' @noRd
+softmax <- function(f, log = FALSE) {
+  most <- do.call(pmax, f)
+  size <- lapply(f, function(v) exp(v - most))
+  total <- Reduce(`+`, size)
+  p <- if (log) {
+    lapply(f, function(v) v - most - log(total))
+  } else {
+    lapply(size, `/`, total)
+  }
+  array(unlist(p, use.names = FALSE), c(dim(most), length(f)))
+}
+
+# Given draws of the fields: probabilities of all classes, points x draws x C,
+# and logarithms of those of the classes of this number, points x draws
+class_probabilities <- function(fit, f) {
+  if (is_glm(fit)) softmax(f) else bark_class_draws_cpp(f)
+}
+
+class_log_probability <- function(fit, at, y) {
+  if (!is_glm(fit)) {
+    return(bark_class_log_probability_cpp(at$mean, at$variance, y))
+  }
+  log_p <- softmax(at$mean, log = TRUE)
+  points <- rep(seq_along(y), ncol(log_p))
+  draws <- rep(seq_len(ncol(log_p)), each = length(y))
+  matrix(log_p[cbind(points, draws, y[points])], length(y))
 }
 
 # Posterior means of the fields, n x C
@@ -116,8 +154,8 @@ fields_link <- function(fit, x, pool) {
 
 # Log predictive probabilities of the classes of this number
 fields_log_score <- function(fit, x, y, pool) {
-  blocks <- in_field_blocks(fit, x, pool, "moments", function(rows, at) {
-    log_p <- bark_class_log_probability_cpp(at$mean, at$variance, y[rows])
+  blocks <- in_field_blocks(fit, x, pool, field_moments(fit), function(rows, at) {
+    log_p <- class_log_probability(fit, at, y[rows])
     most <- apply(log_p, 1, max)
     most + log(rowMeans(exp(log_p - most)))
   })
@@ -140,7 +178,7 @@ fields_draws <- function(fit, rows, pool, chosen) {
 fields_class_draws <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
   check_draws_memory(length(chosen), nrow(x), length(pool$fields))
-  p <- bark_class_draws_cpp(fields_values(fit, x, pool, "draw", chosen)$mean)
+  p <- class_probabilities(fit, fields_values(fit, x, pool, "draw", chosen)$mean)
   aperm(put_array(p, rows$complete), c(2, 1, 3))
 }
 
@@ -150,7 +188,7 @@ fields_class_draws <- function(fit, rows, pool, chosen) {
 fields_probability_limits <- function(fit, x, pool, level) {
   ends <- interval_ends(level)
   blocks <- in_field_blocks(fit, x, pool, "draw", function(rows, at) {
-    q <- apply(bark_class_draws_cpp(at$mean), c(1, 3), stats::quantile, ends,
+    q <- apply(class_probabilities(fit, at$mean), c(1, 3), stats::quantile, ends,
       names = FALSE
     )
     t(matrix(aperm(q, c(3, 1, 2)), ncol = length(rows)))
@@ -159,15 +197,20 @@ fields_probability_limits <- function(fit, x, pool, level) {
   array(out, c(nrow(x), length(pool$fields), 2))
 }
 
-# Exact quantiles of the mixtures of normals that the fields are, n x C x 2
+# Exact quantiles of the mixtures of normals that the fields are, n x C x 2;
+# over draws where these have the coefficients
 fields_link_limits <- function(fit, x, pool, level) {
   ends <- interval_ends(level)
-  blocks <- in_field_blocks(fit, x, pool, "moments", function(rows, at) {
-    q <- Map(function(mean, variance) {
-      mixture_quantiles_cpp(
-        mean, variance, pool$weights, ends, stats::qnorm(ends)
-      )
-    }, at$mean, at$variance)
+  quantiles <- function(mean, variance) {
+    if (is_glm(fit)) {
+      return(t(apply(mean, 1, stats::quantile, ends, names = FALSE)))
+    }
+    mixture_quantiles_cpp(
+      mean, variance, pool$weights, ends, stats::qnorm(ends)
+    )
+  }
+  blocks <- in_field_blocks(fit, x, pool, field_moments(fit), function(rows, at) {
+    q <- Map(quantiles, at$mean, at$variance)
     # Columns: the lower ends of all classes, then the upper ones.
     do.call(cbind, c(
       lapply(q, function(v) v[, 1]), lapply(q, function(v) v[, 2])

@@ -3,19 +3,36 @@
 # kb_bark_multinomial before kb_bark; their own methods are in the files
 # bark-fields*.
 
-# The family ------------------------------------------------------------------
+# The families ----------------------------------------------------------------
 
-# Draws are in the methods of kb_bark_multinomial: its fields are not one f.
-family_multinomial <- list(
-  outcome = "factor", title = ", multinomial probit",
-  numbers = function(y, scaling, offset) as.integer(y),
-  types = c("class", "prob", "link", "draws", "log_score"),
-  effects = c("response", "link"),
-  truncation = FALSE, rung_power = 4,
-  check = function(mould, prior) {
-    check_classes_present(mould$y, mould$outcome_name)
-    refuse_shaped_fields(prior)
-  }
+#' A family of several classes without an order
+#'
+#' Draws are in the methods of kb_bark_multinomial: its fields are not one f.
+#' @param sampler The sampler's name for a field given the others.
+#' @param shapes May kernels have shapes of their own?
+#' @param ... Other elements of the row.
+#' @noRd
+family_of_fields <- function(sampler, shapes, ...) {
+  list(
+    ...,
+    outcome = "factor", sampler = sampler,
+    numbers = function(y, scaling, offset) as.integer(y),
+    types = c("class", "prob", "link", "draws", "log_score"),
+    effects = c("response", "link"), truncation = FALSE,
+    check = function(mould, prior) {
+      check_classes_present(mould$y, mould$outcome_name)
+      if (!shapes) refuse_shaped_fields(prior)
+    }
+  )
+}
+
+family_multinomial <- family_of_fields("probit",
+  shapes = FALSE, title = ", multinomial probit", rung_power = 4
+)
+
+family_multinomial_logit <- family_of_fields("binomial_logit",
+  shapes = TRUE, title = ", multinomial logit", parameters = character(),
+  intercept = function(y, offset, weights) 0
 )
 
 # The families of `bark()`
@@ -24,7 +41,10 @@ check_bark_family <- function(family) {
 }
 
 # The family given, or that of the responses; two ordered classes are probit
-bark_family <- function(family, mould) {
+#' @param latent Do the prior or the control ask for what only samplers with
+#'   latent normal responses have?
+#' @noRd
+bark_family <- function(family, mould, latent = FALSE) {
   if (identical(family, "ordered") && nlevels(mould$y) == 2) {
     return("probit")
   }
@@ -43,10 +63,15 @@ bark_family <- function(family, mould) {
   if (is.ordered(mould$y)) {
     return("ordered")
   }
-  if (nlevels(mould$y) > 2) "multinomial" else "probit"
+  if (nlevels(mould$y) > 2) {
+    return("multinomial")
+  }
+  if (latent) "probit" else "logit"
 }
 
-is_multinomial <- function(fit) identical(fit$settings$family, "multinomial")
+multinomial_families <- c("multinomial", "multinomial_logit")
+
+is_multinomial <- function(fit) fit$settings$family %in% multinomial_families
 
 # Fields have centres at rows, and scales of the predictors common to all
 # kernels
@@ -57,10 +82,10 @@ refuse_shaped_fields <- function(prior) {
   used <- options_where(prior, "shapes", TRUE)
   if (length(used) > 0) {
     kb_abort(c(
-      "{.arg {used}} of {.fn bark_prior} must be left out for several
-       unordered classes.",
-      i = "Their kernels are at rows, all equally likely, and share one scale
-           per predictor."
+      "{.arg {used}} of {.fn bark_prior} must be left out for 
+       {.code family = \"multinomial\"}.",
+      i = "Its kernels are at rows, all equally likely, and share one scale per
+           predictor. {.code family = \"multinomial_logit\"} has such kernels."
     ), c("not_defined", "argument"), argument = used[[1]])
   }
 }
@@ -95,14 +120,14 @@ fit_engine.kb_bark_multinomial <- function(fit) {
       config = c(
         list(
           prior = settings$prior, seed = fit$seed, simd = fit$simd,
-          prior_only = settings$prior_only, family = settings$family,
+          prior_only = settings$prior_only, family = family_of(fit)$sampler,
           classes = length(fit$mould$levels)
         ),
         if (has_mixed(fit)) list(terms = mixed_config(fit)),
         fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]
       ),
       x = scaling_x(settings$scaling, fit$data$x),
-      y = response_numbers(fit)
+      y = response_numbers(fit), weights = row_weights(fit)
     ),
     class = c("kb_engine_bark_fields", "kb_engine_chain", "kb_engine")
   )
@@ -111,7 +136,7 @@ fit_engine.kb_bark_multinomial <- function(fit) {
 #' @export
 engine_open.kb_engine_bark_fields <- function(engine, index, state) {
   config <- c(engine$config, list(chain = index))
-  bark_fields_open_cpp(config, engine$x, engine$y, state)
+  bark_fields_open_cpp(config, engine$x, engine$y, engine$weights, state)
 }
 
 # Draws -----------------------------------------------------------------------
@@ -127,11 +152,13 @@ head_draws.kb_bark_multinomial <- function(fit, run, n) {
   run$draws$fields <- lapply(run$draws$fields, function(field) {
     m <- field$m[seq_len(n)]
     slots <- sum(m)
+    shared <- if (has_own_scales(fit)) 0 else n * p
     sizes <- c(
-      m = n, location = slots, copies = slots, included = n * p,
-      log_lambda = n * p, variance = slots, beta = slots,
-      factor = sum(m * (m + 1) / 2), z = slots
+      m = n, location = slots, copies = slots, included = shared,
+      log_lambda = shared, variance = slots, beta = slots,
+      factor = sum(m * (m + 1) / 2), z = slots, shape_sizes(fit, slots)
     )
+    if (keeps_coefficients(fit)) sizes[c("variance", "factor", "z")] <- 0
     if (has_mixed(fit)) sizes <- c(sizes, n * mixed_sizes(fit))
     Map(function(v, n) v[seq_len(n)], field[names(sizes)], sizes)
   })

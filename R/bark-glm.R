@@ -23,28 +23,48 @@ glm_prior <- function(prior, family, mould) {
   if (!is_glm_family(family)) {
     return(prior)
   }
-  if (is.null(prior$own_scales)) prior$own_scales <- TRUE
+  if (is.null(prior$own_scales)) {
+    prior$own_scales <- if (pools_scales(prior, family, mould)) "pooled" else TRUE
+  }
   noisy <- isTRUE(response_families[[family]]$noise)
   if (noisy && is.null(prior$df)) prior$df <- Inf
   odd <- c(
-    if (!isTRUE(prior$own_scales)) {
-      paste0("own_scales = ", deparse(prior$own_scales))
-    },
-    if (!is.null(prior$directions)) "directions",
-    if (is_truncated_prior(prior)) "approximation = \"truncation\"",
-    if (!is.null(prior$noise) && !noisy) "noise",
+    latent_options(prior), if (!is.null(prior$noise) && !noisy) "noise",
     if (!is.null(prior$df) && !(noisy && identical(prior$df, Inf))) "df"
   )
   if (length(odd) > 0) {
     kb_abort(c(
       "{.code {odd[[1]]}} of {.fn bark_prior} is not defined for
        {.code family = \"{given_name(family)}\"}.",
-      i = "Its kernels have their own scales, and its responses no noise with a
+      i = "Its kernels have scales of their own, and its responses no noise with a
            Student t distribution. Use {.fn bark_prior}, not
            {.fn bark_prior_paper}."
     ), c("not_defined", "argument"), argument = "prior")
   }
   prior
+}
+
+# Scales of successes and of classes are pooled, where that is defined
+pools_scales <- function(prior, family, mould) {
+  family_outcome(family) %in% c("factor", "trials") &&
+    !endsWith(prior$type, "equal") && is.null(prior$scales) &&
+    is.null(mould$fields)
+}
+
+# Options of the prior that only samplers with latent normal responses have
+latent_options <- function(prior) {
+  own <- prior$own_scales
+  c(
+    if (!(is.null(own) || isTRUE(own) || identical(own, "pooled"))) {
+      paste0("own_scales = ", deparse(own))
+    },
+    if (!is.null(prior$directions)) "directions",
+    if (is_truncated_prior(prior)) "approximation = \"truncation\""
+  )
+}
+
+needs_latent <- function(given) {
+  length(latent_options(given$prior)) > 0 || given$control$n_temps > 1
 }
 
 # A weight says how many rows a row of the fit stands for

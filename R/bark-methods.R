@@ -158,18 +158,12 @@ inputs_line <- function(x, show, most = 4) {
   if (!has_directions(x) && prior$type == "equal") {
     return(paste("equal scales of", show(mean[[1]])))
   }
-  if (has_own_scales(x)) {
-    first <- leading_inputs(x, list(parts$pool), parts$scales, "share")
+  if (has_own_scales(x) || bark_selects(prior$type)) {
+    by <- if (has_own_scales(x)) "share" else "effect"
+    pools <- if (fields) unname(field_pools(x)) else list(parts$pool)
+    first <- leading_inputs(x, pools, parts$scales, by)
     value <- as.double(names(first))
-    what <- "share of change: "
-  } else if (bark_selects(prior$type)) {
-    first <- if (fields) {
-      leading_of_fields(x)
-    } else {
-      leading_inputs(x, list(parts$pool), parts$scales)
-    }
-    value <- as.double(names(first))
-    what <- "P(effect): "
+    what <- if (by == "share") "share of change: " else "P(effect): "
   } else {
     first <- order(-mean)
     value <- mean[first]

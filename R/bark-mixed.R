@@ -30,7 +30,7 @@ refuse_fields <- function(fields, prior, family) {
     return(invisible())
   }
   odd <- c(
-    if (family == "multinomial") "several classes without an order",
+    if (family == "multinomial") "family = \"multinomial\"",
     if (isFALSE(prior$own_scales)) "own_scales = FALSE",
     if (identical(prior$own_scales, "pooled")) "own_scales = \"pooled\"",
     if (!is.null(prior$directions)) "directions",

@@ -457,7 +457,7 @@ bark.logical <- bark.matrix
 #' @param alone Do kernels move given the coefficients of the others? Then few
 #'   iterations have many moves.
 #' @noRd
-bark_length <- function(n, classes, alone = FALSE) {
+bark_length <- function(n, family, alone = FALSE) {
   if (alone) {
     more <- max(1, 20000 / n)
     iter <- as.integer(20 * more)
@@ -466,8 +466,9 @@ bark_length <- function(n, classes, alone = FALSE) {
       until = trusted_until(2L * iter)
     ))
   }
+  classes <- is_class_family(family)
   most <- if (classes) {
-    400 * (300 / max(n, 300))^0.7
+    (if (is_glm_family(family)) 800 else 400) * (300 / max(n, 300))^0.7
   } else {
     1200 * (2000 / max(n, 2000))^0.7
   }
@@ -497,15 +498,18 @@ bark_outcome <- function(family) {
 #' @param given Arguments as in `bark()`.
 #' @noRd
 bark_fit <- function(mould, given, called, started) {
-  family <- bark_family(given$family, mould)
+  check_class(given$prior, "kb_bark_prior", "`bark_prior()`", "prior")
+  check_class(given$control, "kb_mcmc_control", "`mcmc_control()`", "control")
+  family <- bark_family(given$family, mould, needs_latent(given))
   mould <- with_intercept(mould, family)
   given$prior <- glm_prior(given$prior, family, mould)
-  check_class(given$control, "kb_mcmc_control", "`mcmc_control()`", "control")
   given <- with_varying_noise(given, family, mould)
   keep_data <- check_flag(given$keep_data, arg = "keep_data")
-  settings <- call_with(bark_settings, given, mould = mould)
+  settings <- call_with(
+    bark_settings, replace(given, "family", family), mould = mould
+  )
   control <- settled_control(given$control, bark_length(
-    nrow(mould$x), mould$outcome == "factor",
+    nrow(mould$x), family,
     given$control$sweep == "full" && moves_alone(settings, nrow(mould$x))
   ))
   refuse_truncated(given$prior, control)
@@ -538,7 +542,6 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
                           sigma = NULL) {
   scale <- check_bark_scale(scale)
   prior_only <- check_flag(prior_only)
-  family <- bark_family(family, mould)
   row <- response_families[[family]]
   classes <- is_class_family(family)
   # Neither a latent response nor counts are standardised.
@@ -548,7 +551,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
   prior <- prior_of_inputs(prior, ncol(mould$x))
   if (!is.null(row$check)) row$check(mould, prior)
   if (unscaled) {
-    if (family == "multinomial") refuse_offset(mould)
+    if (family %in% multinomial_families) refuse_offset(mould)
     if (classes && !is_glm_family(family)) refuse_class_weights(mould$weights)
   } else if (isFALSE(scale)) {
     warn_offset(located(family, mould$y))

@@ -39,6 +39,7 @@
 response_families <- list(
   gaussian = family_gaussian, student = family_student, probit = family_probit,
   ordered = family_ordered, multinomial = family_multinomial,
+  multinomial_logit = family_multinomial_logit,
   poisson = family_poisson, negbinomial = family_negbinomial,
   logit = family_logit, trials_logit = family_trials_logit,
   trials_probit = family_trials_probit, weibull = family_weibull,

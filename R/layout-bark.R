@@ -156,11 +156,12 @@ bark_shapes_layout <- layout(
 
 bark_fields_run_layout <- layout(
   time = counts(1, 0, control$warmup + control$iter),
-  .draws_kept = draws_after(time, control), .shared = draws_kept * columns,
-  .truncated = FALSE,
+  .draws_kept = draws_after(time, control),
+  .shared = if (isTRUE(settings$prior$own_scales)) 0 else draws_kept * columns,
+  .truncated = keeps_coefficients(fit),
   draws = holds(layout(
     fields = each(
-      holds(c(bark_draws_layout, bark_mixed_draws_layout)),
+      holds(c(bark_draws_layout, bark_mixed_draws_layout, bark_shapes_layout)),
       length(mould$levels)
     ),
     log_likelihood = any_numbers(draws_kept)

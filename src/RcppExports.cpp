@@ -28,15 +28,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // bark_fields_open_cpp
-SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const std::vector<int>& labels, Rcpp::Nullable<Rcpp::List> state);
-RcppExport SEXP _kernelbayes_bark_fields_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP labelsSEXP, SEXP stateSEXP) {
+SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const std::vector<int>& labels, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
+RcppExport SEXP _kernelbayes_bark_fields_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP labelsSEXP, SEXP weightsSEXP, SEXP stateSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
     Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_open_cpp(config, x, labels, state));
+    rcpp_result_gen = Rcpp::wrap(bark_fields_open_cpp(config, x, labels, weights, state));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -661,7 +662,7 @@ END_RCPP
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_open_cpp", (DL_FUNC) &_kernelbayes_bark_open_cpp, 5},
-    {"_kernelbayes_bark_fields_open_cpp", (DL_FUNC) &_kernelbayes_bark_fields_open_cpp, 4},
+    {"_kernelbayes_bark_fields_open_cpp", (DL_FUNC) &_kernelbayes_bark_fields_open_cpp, 5},
     {"_kernelbayes_bark_class_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_probability_cpp, 2},
     {"_kernelbayes_bark_class_draws_cpp", (DL_FUNC) &_kernelbayes_bark_class_draws_cpp, 1},
     {"_kernelbayes_bark_class_log_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_log_probability_cpp, 3},

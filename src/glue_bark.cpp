@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "core/bark/fields_level.hpp"
+#include "core/bark/glm_fields.hpp"
 #include "core/bark/glm_level.hpp"
 #include "core/bark/truncated_level.hpp"
 #include "core/bark/varying_level.hpp"
@@ -69,17 +70,22 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
 // [[Rcpp::export(rng = false)]]
 SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                           const std::vector<int>& labels,
+                          const Eigen::VectorXd& weights,
                           Rcpp::Nullable<Rcpp::List> state) {
   const bark::Classes classes = bark_r::classes(labels, config["classes"]);
   // With more fields, an exchange must suit more of them.
   const double step = std::pow(bark::chain_step(bark::Family::kProbit),
                                1 / std::sqrt(classes.count));
-  bark::Data data = bark_r::field_data(x);
+  bark::Data data =
+      bark_r::field_data(x, weights, bark_r::family(config["family"]));
   data.arithmetic = &bark_r::arithmetic(config);
   if (config.containsElementNamed("terms")) {
     data.terms = bark_r::terms(config["terms"]);
   }
   bark::Model shared = model(config, std::move(data), step);
   shared.classes = classes;
+  if (shared.data.glm()) {
+    return open<bark::GlmFieldsLevel>(config, std::move(shared), state);
+  }
   return open<bark::FieldsLevel>(config, std::move(shared), state);
 }

@@ -4,3 +4,4 @@
 #include "bark/fields_level.cpp"
 #include "bark/fields_magnitude.cpp"
 #include "bark/fields_shift.cpp"
+#include "bark/glm_fields.cpp"

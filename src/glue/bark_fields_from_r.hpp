@@ -11,9 +11,15 @@ namespace bark_r {
 
 using namespace kernelbayes;
 
+/// What a field is given the others: a model of two classes.
+inline bark::Data field_data(const Eigen::MatrixXd& x,
+                             const Eigen::VectorXd& weights,
+                             bark::Family family) {
+  return {x, Eigen::VectorXd::Ones(x.rows()), weights, family};
+}
+
 inline bark::Data field_data(const Eigen::MatrixXd& x) {
-  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(x.rows());
-  return {x, ones, ones, bark::Family::kProbit};
+  return field_data(x, Eigen::VectorXd::Ones(x.rows()), bark::Family::kProbit);
 }
 
 inline bark::Classes classes(const std::vector<int>& labels, int count) {

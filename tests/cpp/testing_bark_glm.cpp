@@ -10,6 +10,7 @@
 
 #include "core/bark/glm_level.hpp"
 #include "core/bark/moves.hpp"
+#include "core/bark/moves_of_one.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/lists.hpp"
 #include "pairs.hpp"
@@ -32,6 +33,11 @@ void flips(GlmState& state, Rng& rng) {
   bark::swap_move(state, 1, rng);
 }
 
+void pool(GlmState& state, Rng& rng) {
+  bark::Counts counts;
+  bark::move_pool(state, 1, counts, rng);
+}
+
 void sweep(GlmState& state, Rng& rng) {
   bark::Counts counts;
   bark::glm_sweep(state, 3, counts, rng);
@@ -46,6 +52,7 @@ const std::map<std::string, std::function<void(GlmState&, Rng&)>> kMoves{
     {"parameters", [](GlmState& s, Rng& r) { s.move_parameters(r); }},
     {"scales", scales},
     {"flips", flips},
+    {"pool", pool},
     {"sweep", sweep}};
 
 std::vector<double> statistics(const GlmState& state) {
@@ -73,6 +80,14 @@ std::vector<double> statistics(const GlmState& state) {
                           testing_r::squash(state.fit()[0]),
                           testing_r::squash(state.fit()[1]),
                           testing_r::squash(state.log_likelihood())};
+  if (state.prior().pooled) {
+    const bark::Pool& pool = state.pool();
+    out.insert(out.end(), {testing_r::squash(pool.level),
+                           testing_r::squash(std::log(pool.spread)),
+                           testing_r::squash(pool.centre[0]),
+                           testing_r::squash(pool.centre[1]),
+                           pool.inclusion[0], pool.inclusion[1]});
+  }
   for (const auto& factor : state.terms().factors) {
     out.push_back(testing_r::squash(factor.b(0, 0)));
     out.push_back(testing_r::squash(factor.b(0, 1)));

@@ -37,7 +37,7 @@ bool Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {
     scales_of_one(fit, counts, rng);
   }
   give(fit, state, rng);
-  if (state.prior().pooled) pool(state, 1, counts, rng);
+  if (state.prior().pooled) move_pool(state, 1, counts, rng);
   return true;
 }
 

@@ -17,6 +17,7 @@ void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng) {
     counts.note(kLocal, local_move(state, rng));
     scales_of_one(state, counts, rng);
   }
+  if (state.prior().pooled) move_pool(state, 1, counts, rng);
   counts.note(kCoefficientEllipse, state.move_coefficients(rng));
   state.move_groups(rng);
   state.move_parameters(rng);

@@ -5,6 +5,7 @@
 
 #include "core/archive.hpp"
 #include "moves_of_one.hpp"
+#include "pool.hpp"
 #include "variance_proposal.hpp"
 
 namespace kernelbayes {
@@ -25,11 +26,16 @@ double draw_coefficient(const Information& about, double varphi, Rng& rng) {
 }  // namespace
 
 GlmState::GlmState(const Data& data, const Prior& prior)
+    : GlmState(data, prior, make_likelihood(data, prior)) {}
+
+GlmState::GlmState(const Data& data, const Prior& prior,
+                   LikelihoodPtr likelihood)
     : data_(&data),
       prior_(&prior),
       columns_(data, prior),
-      likelihood_(make_likelihood(data, prior)),
+      likelihood_(std::move(likelihood)),
       terms_(data.terms) {
+  if (prior.pooled) pool_ = start_pool(prior, data.p());
   TermValues values = terms_.values();
   values.gamma = linear_mean();
   terms_.set(std::move(values));
@@ -164,6 +170,25 @@ bool GlmState::replace(int j, const Place& place, double log_ratio, Rng& rng) {
   return true;
 }
 
+bool GlmState::reshape(const std::vector<ShapePointer>& shapes,
+                       double log_ratio, Rng& rng) {
+  const int m = size();
+  Eigen::MatrixXd values = values_;
+  Eigen::VectorXd fit = fit_;
+  for (int j = 0; j < m; ++j) {
+    if (shapes[j] == slots_[j].shape) continue;
+    values.col(j) = make_column({slots_[j].location, shapes[j]});
+    fit += beta_[j] * (values.col(j) - column(j));
+  }
+  Derivatives at = likelihood_->derivatives(fit);
+  log_ratio += at.log_likelihood - at_.log_likelihood;
+  if (!accept(log_ratio, rng)) return false;
+  for (int j = 0; j < m; ++j) slots_[j].shape = shapes[j];
+  values_ = std::move(values);
+  take(std::move(fit), std::move(at));
+  return true;
+}
+
 double GlmState::draw_varphi(double beta, Rng& rng) const {
   const double rate = prior_->varphi_rate() + 0.5 * beta * beta;
   return at_least_tiny(rng.gamma(0.5 * (prior_->alpha + 1)) / rate);
@@ -214,9 +239,17 @@ void GlmState::move_parameters(Rng& rng) {
   at_ = likelihood_->derivatives(fit_);
 }
 
+void GlmState::shift_linear(const Eigen::VectorXd& by) {
+  TermValues values = terms_.values();
+  values.gamma += by;
+  terms_.set(std::move(values));
+  compute_fit(terms_.values());
+}
+
 void GlmState::draw_prior(Rng& rng) {
   slots_.clear();
   beta_.clear();
+  if (prior_->pooled) pool_ = draw_pool(*prior_, data_->p(), rng);
   for (int left = rng.poisson(prior_->nu); left > 0; --left) {
     Place place = draw_place(*prior_, *data_, pool_, rng);
     const double varphi = prior_->draw_varphi(rng);
@@ -241,6 +274,7 @@ void GlmState::set_response(Data& data, Eigen::VectorXd y) {
 void GlmState::transfer(Archive& archive) {
   transfer_slots(archive, slots_, *data_, *prior_);
   archive("beta", beta_, Want::of(size()));
+  if (prior_->pooled) bark::transfer(archive, pool_, data_->p());
   archive.within("terms", [this](Archive& list) { terms_.transfer(list); });
   std::vector<double> parameters = likelihood_->parameters();
   archive("parameters", parameters, Want::positive(parameters.size()));
@@ -271,6 +305,11 @@ bool local_move(GlmState& state, Rng& rng) { return local_one(state, rng); }
 bool move_kernel(GlmState& state, int j, const Place& place,
                  double log_proposal, double, Rng& rng) {
   return state.replace(j, place, log_proposal, rng);
+}
+
+bool try_shapes(GlmState& state, const std::vector<ShapePointer>& shapes,
+                double log_ratio, double, Rng& rng) {
+  return state.reshape(shapes, log_ratio, rng);
 }
 
 bool try_scales(GlmState&, const ScaleChange&, double, double, Rng&) {

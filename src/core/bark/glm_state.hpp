@@ -17,10 +17,13 @@ namespace bark {
 class GlmState {
  public:
   GlmState(const Data& data, const Prior& prior);
+  /// With a likelihood of its own in place of that of the data's family.
+  GlmState(const Data& data, const Prior& prior, LikelihoodPtr likelihood);
 
   const Data& data() const { return *data_; }
   const Prior& prior() const { return *prior_; }
   const Pool& pool() const { return pool_; }
+  void set_pool(Pool pool) { pool_ = std::move(pool); }
   int size() const { return static_cast<int>(slots_.size()); }
   int copies() const { return size(); }
   const Slot& slot(int j) const { return slots_[j]; }
@@ -51,12 +54,17 @@ class GlmState {
   bool remove(int j, double log_ratio, Rng& rng);
   bool replace(int j, const Place& place, double log_ratio, Rng& rng);
 
+  /// Other shapes of all kernels, coefficients kept.
+  bool reshape(const std::vector<ShapePointer>& shapes, double log_ratio,
+               Rng& rng);
+
   /// Those of kernels and linear terms given every varphi, then every varphi.
   bool move_coefficients(Rng& rng);
   /// The coefficients of groups, factor by factor, and their covariances.
   void move_groups(Rng& rng);
   /// The parameters of the family given f.
   void move_parameters(Rng& rng);
+  void shift_linear(const Eigen::VectorXd& by);
 
   /// Everything from the prior.
   void draw_prior(Rng& rng);
@@ -104,6 +112,8 @@ bool relocate_move(GlmState& state, Rng& rng);
 bool local_move(GlmState& state, Rng& rng);
 bool move_kernel(GlmState& state, int j, const Place& place,
                  double log_proposal, double power, Rng& rng);
+bool try_shapes(GlmState& state, const std::vector<ShapePointer>& shapes,
+                double log_ratio, double power, Rng& rng);
 /// Common scales do not exist here.
 bool try_scales(GlmState& state, const ScaleChange& change, double log_ratio,
                 double power, Rng& rng);

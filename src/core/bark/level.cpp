@@ -35,6 +35,7 @@ Counts::Counts(const Model& model) {
   if (model.data.glm()) {
     none(kGather, kVarphi);
     none(kNoise, kTrajectory);
+    exists[kPoolShift] = exists[kPoolStretch] = prior.pooled;
     return;
   }
   if (!model.data.ordered() || model.data.classes < 3) none(kCuts, kCuts);

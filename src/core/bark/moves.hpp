@@ -73,9 +73,12 @@ void concentration_move(State& state, Rng& rng);
 /// If scales are pooled: the pool given the scales of the kernels; a common
 /// scale, or all of them, shifted with those of the kernels; and the spread,
 /// with the distances of the kernels' scales from the common ones.
-void pool_move(State& state, Rng& rng);
-bool pool_shift_move(State& state, double power, double step, Rng& rng);
-bool pool_stretch_move(State& state, double power, double step, Rng& rng);
+template <class S>
+void pool_move(S& state, Rng& rng);
+template <class S>
+bool pool_shift_move(S& state, double power, double step, Rng& rng);
+template <class S>
+bool pool_stretch_move(S& state, double power, double step, Rng& rng);
 
 /// If the prior has directions: one turns by a normal angle with standard
 /// deviation `step` towards a uniformly chosen one, or is drawn from the prior.

@@ -79,5 +79,16 @@ void scales_of_one(S& state, Counts& counts, Rng& rng) {
   counts.note(kSwap, swap_move(state, 1, rng));
 }
 
+/// The common part of pooled scales.
+template <class S>
+void move_pool(S& state, double power, Counts& counts, Rng& rng) {
+  const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
+  for (int i = 0; i < 2; ++i) {
+    counts.note(kPoolShift, pool_shift_move(state, power, step(), rng));
+    pool_move(state, rng);
+  }
+  counts.note(kPoolStretch, pool_stretch_move(state, power, step(), rng));
+}
+
 }  // namespace bark
 }  // namespace kernelbayes

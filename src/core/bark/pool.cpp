@@ -1,5 +1,7 @@
 #include "pool.hpp"
 
+#include "core/archive.hpp"
+#include "glm_state.hpp"
 #include "kernelbayes/constants.hpp"
 #include "moves.hpp"
 
@@ -47,6 +49,19 @@ Pool draw_pool(const Prior& prior, int p, Rng& rng) {
                                             : 1);
   }
   return out;
+}
+
+Pool start_pool(const Prior& prior, int p) {
+  const double scale = -std::log(static_cast<double>(p));
+  return {std::vector<double>(p, prior.selects() ? 0.5 : 1),
+          std::vector<double>(p, scale), scale, prior.pool.spread_sd};
+}
+
+void transfer(Archive& archive, Pool& pool, int p) {
+  archive("pool_inclusion", pool.inclusion, Want::of(p));
+  archive("pool_centre", pool.centre, Want::of(p));
+  archive("pool_level", pool.level, Want::anything());
+  archive("pool_spread", pool.spread, Want::positive());
 }
 
 // (B79).
@@ -143,7 +158,8 @@ struct Sums {
   double kernels = 0, all = 0, squares = 0;
 };
 
-Sums sums_of(const State& state) {
+template <class S>
+Sums sums_of(const S& state) {
   const Pool& pool = state.pool();
   const std::size_t p = pool.centre.size();
   Sums out{std::vector<double>(p), std::vector<double>(p)};
@@ -180,7 +196,8 @@ void move_spread(const Prior& prior, const Sums& sums, Pool& pool, Rng& rng) {
 }  // namespace
 
 // (B84): given the scales of the kernels, the data do not matter.
-void pool_move(State& state, Rng& rng) {
+template <class S>
+void pool_move(S& state, Rng& rng) {
   const Prior& prior = state.prior();
   if (!prior.pooled) return;
   Pool pool = state.pool();
@@ -208,8 +225,8 @@ void pool_move(State& state, Rng& rng) {
 namespace {
 
 // Proposes another pool, and scales of all kernels that follow it.
-template <class Follow>
-bool try_pool(State& state, const Pool& pool, double log_prior, double power,
+template <class S, class Follow>
+bool try_pool(S& state, const Pool& pool, double log_prior, double power,
               const Follow& follow, Rng& rng) {
   std::vector<ShapePointer> shapes;
   for (int j = 0; j < state.size(); ++j) {
@@ -229,7 +246,8 @@ bool try_pool(State& state, const Pool& pool, double log_prior, double power,
 
 // (B85): one common scale, or all of them and their level, with those of all
 // kernels.
-bool pool_shift_move(State& state, double power, double step, Rng& rng) {
+template <class S>
+bool pool_shift_move(S& state, double power, double step, Rng& rng) {
   if (!state.prior().pooled) return false;
   const PoolPrior& prior = state.prior().pool;
   Pool pool = state.pool();
@@ -264,7 +282,8 @@ bool pool_shift_move(State& state, double power, double step, Rng& rng) {
 }
 
 // (B86): the spread, with the distances of all scales from the common ones.
-bool pool_stretch_move(State& state, double power, double step, Rng& rng) {
+template <class S>
+bool pool_stretch_move(S& state, double power, double step, Rng& rng) {
   if (!state.prior().pooled) return false;
   const PoolPrior& prior = state.prior().pool;
   Pool pool = state.pool();
@@ -287,6 +306,13 @@ bool pool_stretch_move(State& state, double power, double step, Rng& rng) {
       },
       rng);
 }
+
+template void pool_move(State&, Rng&);
+template void pool_move(GlmState&, Rng&);
+template bool pool_shift_move(State&, double, double, Rng&);
+template bool pool_shift_move(GlmState&, double, double, Rng&);
+template bool pool_stretch_move(State&, double, double, Rng&);
+template bool pool_stretch_move(GlmState&, double, double, Rng&);
 
 }  // namespace bark
 }  // namespace kernelbayes

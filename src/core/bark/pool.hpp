@@ -12,6 +12,9 @@ namespace bark {
 
 /// From their prior: the pool, and the scales of a kernel given it.
 Pool draw_pool(const Prior& prior, int p, Rng& rng);
+/// That of chains that start.
+Pool start_pool(const Prior& prior, int p);
+void transfer(Archive& archive, Pool& pool, int p);
 void draw_pooled_scales(const Prior& prior, const Pool& pool, Shape& shape,
                         Rng& rng);
 

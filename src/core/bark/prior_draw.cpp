@@ -88,10 +88,7 @@ void draw_start(State& state, Rng& rng) {
       slot.shape = std::move(shape);
     }
   }
-  if (prior.pooled) {
-    const std::vector<double> half(p, prior.selects() ? 0.5 : 1);
-    state.set_pool({half, scales, scales[0], prior.pool.spread_sd});
-  }
+  if (prior.pooled) state.set_pool(start_pool(prior, p));
   const double phi =
       prior.noise_fixed
           ? prior.noise_precision

@@ -234,7 +234,6 @@ class State {
   static Eigen::VectorXd draw_coefficients(const Factor& factor, Rng& rng);
 
  private:
-  void transfer_pool(Archive& archive);
   void transfer_updates(Archive& archive);
   void reserve(int slots);
   void resize_sums(int slots);

@@ -94,7 +94,7 @@ void State::transfer(Archive& archive, bool updates) {
   archive("phi", phi, Want::positive());
   archive("log_likelihood", log_likelihood, Want::anything());
   response_.transfer(archive);
-  if (prior_->pooled) transfer_pool(archive);
+  if (prior_->pooled) bark::transfer(archive, pool_, data_->p());
   if (prior_->clustered()) {
     archive("concentration", pool_.concentration, Want::positive());
   }
@@ -108,14 +108,6 @@ void State::transfer(Archive& archive, bool updates) {
     log_likelihood_ = log_likelihood;
   }
   if (updates && size() > 0) transfer_updates(archive);
-}
-
-void State::transfer_pool(Archive& archive) {
-  const Want each = Want::of(data_->p());
-  archive("pool_inclusion", pool_.inclusion, each);
-  archive("pool_centre", pool_.centre, each);
-  archive("pool_level", pool_.level, Want::anything());
-  archive("pool_spread", pool_.spread, Want::positive());
 }
 
 void State::transfer_updates(Archive& archive) {

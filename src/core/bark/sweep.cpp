@@ -186,22 +186,13 @@ void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
     counts.note(kFlip, flip_move(state, power, rng));
     counts.note(kSwap, swap_move(state, power, rng));
   }
-  if (prior.pooled) pool(state, power, counts, rng);
+  if (prior.pooled) move_pool(state, power, counts, rng);
   if (!prior.clustered()) return;
   for (int i = 0; i < kernels_; ++i) {
     counts.note(kCluster, cluster_move(state, power, rng));
     counts.note(kClusterLeave, leave_move(state, power, step(), rng));
   }
   concentration_move(state, rng);
-}
-
-void Sweep::pool(State& state, double power, Counts& counts, Rng& rng) {
-  const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
-  for (int i = 0; i < 2; ++i) {
-    counts.note(kPoolShift, pool_shift_move(state, power, step(), rng));
-    pool_move(state, rng);
-  }
-  counts.note(kPoolStretch, pool_stretch_move(state, power, step(), rng));
 }
 
 void Sweep::scale_all(State& state, double power, bool adapt, Counts& counts,

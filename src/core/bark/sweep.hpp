@@ -153,7 +153,6 @@ class Sweep {
   void scales(OpenState& open, bool flip, Counts& counts, Rng& rng);
   void trajectory(OpenState& open, bool adapt, Counts& counts, Rng& rng);
   void own_scales(State& state, double power, Counts& counts, Rng& rng);
-  void pool(State& state, double power, Counts& counts, Rng& rng);
   void scale_all(State& state, double power, bool adapt, Counts& counts,
                  Rng& rng);
   void scale_one(State& state, double power, bool adapt, Counts& counts,
