@@ -80,7 +80,11 @@ bark_picture <- function(x, type, level, n, given) {
 bark_trace_labels <- function(x) {
   c(
     J = "number of kernels",
-    if (has_noise(x)) c(sigma = "noise sd") else c(log_lik = "log likelihood")
+    if (has_noise(x)) {
+      c(sigma = "noise sd")
+    } else if (!is_prior_only(x)) {
+      c(log_lik = "log likelihood")
+    }
   )
 }
 
@@ -106,6 +110,8 @@ fields_picture <- function(x, n) {
   if (ncol(x$data$x) == 1) {
     return(class_curves_picture(x, n, probability, centre_ticks(x)))
   }
+  # All classes are equally probable everywhere.
+  refuse_prior_only(x, "plot")
   plane <- unname(leading_of_fields(x)[1:2])
   plane_picture(x, plane, if (is.null(n)) 50 else n, probability)
 }

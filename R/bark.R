@@ -456,8 +456,10 @@ bark.logical <- bark.matrix
 #' they depend on each other.
 #' @param alone Do kernels move given the coefficients of the others? Then few
 #'   iterations have many moves.
+#' @param prior_only Without data a predictor moves into or out of the kernel of
+#'   classes in every sweep: of every second draw the chain would see one of both.
 #' @noRd
-bark_length <- function(n, classes, alone = FALSE) {
+bark_length <- function(n, classes, alone = FALSE, prior_only = FALSE) {
   if (alone) {
     more <- max(1, 20000 / n)
     iter <- as.integer(20 * more)
@@ -474,7 +476,7 @@ bark_length <- function(n, classes, alone = FALSE) {
   most <- as.integer(max(most, 200))
   list(
     warmup = as.integer(max(most %/% 3, 100)), iter = most %/% 2L,
-    thin = if (classes) 2L else 4L,
+    thin = if (!classes) 4L else if (prior_only) 3L else 2L,
     until = trusted_until(most)
   )
 }
@@ -506,7 +508,8 @@ bark_fit <- function(mould, given, called, started) {
   settings <- call_with(bark_settings, given, mould = mould)
   control <- settled_control(given$control, bark_length(
     nrow(mould$x), mould$outcome == "factor",
-    given$control$sweep == "full" && moves_alone(settings, nrow(mould$x))
+    given$control$sweep == "full" && moves_alone(settings, nrow(mould$x)),
+    settings$prior_only
   ))
   refuse_truncated(given$prior, control)
   refuse_glm_temperatures(family, control)

@@ -47,10 +47,57 @@ pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
     if (nlevels(y) == 2 && !is_ordered(object)) new <- new + 1L
     y <- as.integer(y)
   }
-  switch(object$mould$outcome,
-    trials = ppc(y[, 1], new, ...),
-    interval = ppc_censored(ppc, y, type, new, ...), ppc(y, new, ...)
-  )
+  draw <- function(new) {
+    switch(object$mould$outcome,
+      trials = ppc(y[, 1], new, ...),
+      interval = ppc_censored(ppc, y, type, new, ...), ppc(y, new, ...)
+    )
+  }
+  if (is_prior_only(object)) {
+    return(prior_check(draw, object, y, new, type))
+  }
+  draw(new)
+}
+
+# Where the plots that show draws as they are have the response
+prior_check_axes <- c(
+  dens = "x", dens_overlay = "x", ecdf_overlay = "x", km_overlay = "x",
+  hist = "x", freqpoly = "x", bars = "x", rootogram = "x", intervals = "y",
+  ribbon = "y", boxplot = "y", violin = "y"
+)
+
+#' The plot of draws from the prior, with an axis that shows the data
+#' @param draw The plot of draws, a function.
+#' @noRd
+prior_check <- function(draw, fit, y, new, type) {
+  kind <- sub("(_overlay)?_grouped$", "\\1", type)
+  if (!kind %in% names(prior_check_axes)) {
+    kb_abort(c(
+      "{.arg type} must be one of {.or {.val {names(prior_check_axes)}}} where
+       {.arg prior_only} is {.code TRUE}, or the same with {.val _grouped}.",
+      x = "It is {.val {type}}."
+    ), c("not_defined", "argument"), argument = "type")
+  }
+  title <- ggplot2::ggtitle("Prior predictive draws")
+  if (has_classes(fit)) {
+    return(draw(new) + title)
+  }
+  # The mean of a count may be too large for a number.
+  new[is.na(new)] <- Inf
+  shown <- shown_numbers(fit, y)
+  limits <- prior_limits(shown, new)
+  whole <- all(shown == round(shown)) && all(new == round(new))
+  if (whole) limits <- c(floor(limits[[1]]), ceiling(limits[[2]]))
+  room <- if (kind %in% c("bars", "rootogram")) limits + c(-0.6, 0.6) else limits
+  window <- stats::setNames(list(room), paste0(prior_check_axes[[kind]], "lim"))
+  draw(pull_in(new, limits)) + title +
+    ggplot2::labs(subtitle = beyond_words(new, limits, "drawn responses")) +
+    do.call(ggplot2::coord_cartesian, window)
+}
+
+# Responses as the axis has them, those that are censored at their known end
+shown_numbers <- function(fit, y) {
+  switch(fit$mould$outcome, trials = y[, 1], interval = middle_of(y), y)
 }
 
 # Numbers that are censored need Kaplan and Meier's curve

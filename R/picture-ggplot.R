@@ -250,7 +250,8 @@ gg_axes <- function(panels) {
   ticks <- panel$ticks
   list(
     ggplot2::labs(
-      x = common_label(panels, "xlab"), y = common_label(panels, "ylab")
+      x = common_label(panels, "xlab"), y = common_label(panels, "ylab"),
+      caption = panel$note
     ),
     if (identical(ticks, "whole")) {
       ggplot2::scale_x_continuous(breaks = whole_ticks)
@@ -265,7 +266,10 @@ gg_axes <- function(panels) {
     if (panel$log == "xy") ggplot2::scale_y_log10(),
     # Facets would share the root.
     if (panel$root && length(panels) == 1) ggplot2::scale_y_sqrt(),
-    if (panel$tight) ggplot2::coord_cartesian(expand = FALSE)
+    if (panel$tight) ggplot2::coord_cartesian(expand = FALSE),
+    if (!is.null(panel$crop)) {
+      ggplot2::coord_cartesian(ylim = panel_limits(panel, "y"))
+    }
   )
 }
 

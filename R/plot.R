@@ -67,20 +67,29 @@ curve_picture <- function(x, level, n) {
   at <- training_x(x)[, 1]
   grid <- curve_grid(x, at, n)
   f <- predicted(x, grid, interval = "credible", level = level)
-  new <- if (has_quantiles(x)) {
+  prior <- is_prior_only(x)
+  # Beside the prior of f noise is small.
+  new <- if (has_quantiles(x) && !prior) {
     predicted(x, grid, interval = "prediction", level = level)
   }
+  curves <- if (prior) prior_curves(x, grid)
+  crop <- if (prior) prior_limits(shown_response(x), curves)
+  what <- if (is_glm(x)) "expected" else "f"
   new_picture(panel(
     colnames(x$data$x), response_label(x),
     if (!is.null(new)) {
       band_layer(grid, new, alpha = 0.25, label = percent_label(level, "y"))
     },
     band_layer(grid, f,
-      alpha = 0.6, label = percent_label(level, if (is_glm(x)) "expected" else "f")
+      alpha = 0.6, label = of_prior(x, percent_label(level, what))
     ),
     points_layer(at, shown_response(x), colour = "grey", alpha = 0.8),
-    lines_layer(grid, f[, "fit"], lwd = 2, label = "mean"),
-    centre_ticks(x)
+    if (prior) drawn_curves_layer(grid, curves),
+    lines_layer(grid, f[, "fit"],
+      lwd = 2, label = if (prior) "median (prior)" else "mean"
+    ),
+    centre_ticks(x),
+    crop = crop, note = if (prior) beyond_words(curves, crop, what)
   ))
 }
 
@@ -122,9 +131,9 @@ apart_grid <- function(ends, n) {
 }
 
 # Ticks at the bottom as high as each row's probability of being a centre; NULL
-# for kernels of bark() whose centres are not rows
+# for kernels of bark() whose centres are not rows, and for draws from the prior
 centre_ticks <- function(x) {
-  if (inherits(x, "kb_bark") && has_own_centres(x)) {
+  if ((inherits(x, "kb_bark") && has_own_centres(x)) || is_prior_only(x)) {
     return(NULL)
   }
   probability <- inclusion(x)$probability
@@ -146,6 +155,9 @@ share_bands <- function(x, level) {
 }
 
 observed_picture <- function(x, level) {
+  if (is_prior_only(x)) {
+    return(prior_rows_picture(x, level))
+  }
   y <- shown_response(x)
   bands <- if (has_quantiles(x)) {
     stats::predict(x, interval = "prediction", level = level)
@@ -190,10 +202,18 @@ classes_picture <- function(x, level, n) {
     return(rows_picture(x, bands, limits, level, by, ylab, label, ylim))
   }
   y <- training_response(x)
+  prior <- is_prior_only(x)
+  curves <- if (prior) prior_curves(x, grid, ordered)
+  # f has latent noise of standard deviation 1.
+  crop <- if (prior && ordered) prior_limits(limits + c(-3, 3), curves)
   new_picture(panel(
     colnames(x$data$x), ylab,
     band_layer(grid, bands,
-      alpha = 0.6, label = percent_label(level, "credible")
+      alpha = 0.6, label = if (prior) {
+        percent_label(level, "prior")
+      } else {
+        percent_label(level, "credible")
+      }
     ),
     if (ordered) rule_layer(y = limits, label = label),
     if (ordered) {
@@ -201,11 +221,13 @@ classes_picture <- function(x, level, n) {
     } else {
       points_layer(at, as.integer(y) - 1, colour = "grey", alpha = 0.5)
     },
+    if (prior) drawn_curves_layer(grid, curves),
     lines_layer(grid, bands[, "fit"],
-      lwd = 2, label = if (ordered) "mean of f" else "probability"
+      lwd = 2, label = of_prior(x, if (ordered) "mean of f" else "probability")
     ),
     if (!ordered) centre_ticks(x),
-    ylim = ylim
+    ylim = ylim, crop = crop,
+    note = if (!is.null(crop)) beyond_words(curves, crop, "f")
   ))
 }
 
@@ -220,17 +242,22 @@ probability_label <- function(x) {
 rows_picture <- function(x, bands, limits, level, by, ylab, label = NULL,
                          ylim = NULL) {
   at <- rank(bands[, "fit"], ties.method = "first")
+  # Of f of ordered classes, whose latent noise has a standard deviation of 1
+  crop <- if (is_prior_only(x) && is.null(ylim)) {
+    prior_limits(limits + c(-3, 3), bands[, c("lwr", "upr")])
+  }
   new_picture(panel(
     paste("rows, by", by), ylab,
     ranges_layer(at, bands[, "lwr"], bands[, "upr"],
       colour = "sky", alpha = 0.5, lwd = 1.2,
-      label = percent_label(level, "interval")
+      label = of_prior(x, percent_label(level, "interval"))
     ),
     rule_layer(y = limits, label = label),
     points_layer(at, bands[, "fit"],
       group = training_response(x), by = class_groups(x)
     ),
-    ylim = ylim
+    ylim = ylim, crop = crop,
+    note = if (!is.null(crop)) "Intervals go on beyond the axis"
   ))
 }
 
@@ -246,7 +273,8 @@ class_curves_picture <- function(x, n, probability, ...) {
   two <- ncol(p) == 2
   by <- class_groups(x)
   new_picture(panel(
-    colnames(x$data$x), if (two) probability_label(x) else "class probability",
+    colnames(x$data$x),
+    of_prior(x, if (two) probability_label(x) else "class probability"),
     if (two) {
       lines_layer(grid, p[, 2], lwd = 2, colour = "grey")
     } else {
@@ -279,7 +307,7 @@ k_picture <- function(x, prior, what) {
   new_picture(panel(
     paste("number of", what), "probability",
     layer("bars", columns(x = posterior$k, y = posterior$probability),
-      label = "posterior"
+      label = if (is_prior_only(x)) "draws" else "posterior"
     ),
     points_layer(prior$k[near], prior$probability[near],
       shape = 21, size = 1, colour = "orange", fill = "white", label = "prior"
