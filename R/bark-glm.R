@@ -156,11 +156,10 @@ glm_block <- function(fit, f, pool, type, interval, level, probs, times) {
   if (type == "quantile") {
     return(limits(probs))
   }
-  # Times have no mean: the prior of f has heavy tails. Nor has f itself before
-  # it has seen data.
+  # Times have no mean: the prior of f has heavy tails.
   mean <- if (isTRUE(family$logs) && type == "response") {
     response_quantiles(fit, f, pool, 0.5)[, 1]
-  } else if (is_prior_only(fit) && (type == "link" || has_quantiles(fit))) {
+  } else if (lacks_mean(fit, type)) {
     column_quantiles(value, 0.5)[, 1]
   } else {
     colMeans(value)

@@ -11,6 +11,12 @@ print.kb_bark <- function(x, digits = 3, ...) {
 
 is_prior_only <- function(fit) isTRUE(fit$settings$prior_only)
 
+# Before it has seen data f has no mean, nor has what depends on it but
+# probabilities: medians are shown instead.
+lacks_mean <- function(fit, type) {
+  is_prior_only(fit) && (type == "link" || has_quantiles(fit))
+}
+
 refuse_prior_only <- function(fit, what) {
   if (is_prior_only(fit)) {
     kb_abort(c(

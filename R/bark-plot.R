@@ -25,6 +25,12 @@
 #' the plane of the two predictors that matter most (all others at their
 #' median), averaged over at most 400 draws; `"k"` counts the kernels of all
 #' fields, and `"centres"` the rows that are a centre in any of them.
+#' Of a fit with `prior_only = TRUE` `"fit"` shows the prior: bands of this level and
+#' of one half with eight draws of the expected response, or of f for gaussian and
+#' ordered ones, beside the data; with several predictors the bands at the rows. Its
+#' axis ends near the data, and its label says how much is beyond. With several predictors and several unordered classes it is
+#' not defined.
+#'
 #' @param level Probability inside bands and intervals, for `"fit"` (except with
 #'   several unordered classes) and `"importance"`.
 #' @param n For `"fit"`: number of points of a curve, `NULL`: 200; for a plane

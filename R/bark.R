@@ -231,6 +231,20 @@
 #' `update(fit, until = convergence())` continues them. A length in
 #' [mcmc_control()] is used as it is.
 #'
+#' @section The prior on the scale of the response:
+#' Fit with `prior_only = TRUE` before you look at the data: draws are then from the
+#' prior. `plot()` shows bands and some draws of the expected response (of f, for
+#' gaussian responses), `bayesplot::pp_check()` drawn responses beside the observed
+#' ones. Coefficients of kernels have heavy tails, by default those of a Cauchy
+#' distribution: both pictures end near the data, and say how much is beyond. Where
+#' the prior has no mean, as f has none, `predict()`, `fitted()` and
+#' [partial_dependence()] return medians. If the draws are too far from what is
+#' plausible, a smaller `eps` of [bark_prior()] makes coefficients smaller, a smaller
+#' `gamma` kernels fewer, and an `alpha` above 1 the tails lighter.
+#' `logLik()`, [evidence()][evidence.kb_bark], [cross_validate()], `loo::loo()` and
+#' `loo::waic()` are errors (`kb_error_not_defined`): they score what the model has
+#' learned from the responses.
+#'
 #' @section Instruction sets:
 #' The sampler uses the widest registers of the processor: `fit$simd` is
 #' `"avx512"`, `"avx2"` or `"portable"` (any processor, and Windows). With the
@@ -291,7 +305,8 @@
 #'   `FALSE` leaves both untouched; the mean of the response should then not be
 #'   far from 0 (`kb_warning_offset`).
 #' @param prior_only Draw from the prior, without the likelihood? The default
-#'   noise prior and the scaling still come from the data.
+#'   noise prior, the scaling and the prior mean of an intercept still come from the
+#'   data. See *The prior on the scale of the response*.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values,
 #'   including missing weights.
 #' @param keep_data `FALSE`: the value has what predictions need: of the data the
@@ -381,6 +396,13 @@
 #'   )
 #'   predict(times, lung[1:2, ], type = "survival", times = c(180, 365))
 #' }
+#'
+#' # What does the prior expect of the counts?
+#' prior <- bark(y ~ dose + offset(log(years)), cases,
+#'   family = poisson(), prior = bark_prior(eps = 0.1, gamma = 1), prior_only = TRUE,
+#'   control = settings, seed = 1
+#' )
+#' plot(prior)
 #'
 #' # A linear term and groups beside kernels
 #' data$clinic <- rep(letters[1:6], 10)

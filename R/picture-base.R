@@ -56,7 +56,6 @@ open_panel <- function(panel, dots) {
   if (panel$tight) settings[c("xaxs", "yaxs")] <- "i"
   if (!is.null(panel$ticks)) settings$xaxt <- "n"
   if (panel$root) settings$yaxt <- "n"
-  if (!is.null(panel$note)) settings[c("sub", "cex.sub")] <- list(panel$note, 0.8)
   settings[names(dots)] <- dots
   refuse_infinite_plot(settings)
   if (is.null(dots$las)) {

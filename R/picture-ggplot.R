@@ -250,8 +250,7 @@ gg_axes <- function(panels) {
   ticks <- panel$ticks
   list(
     ggplot2::labs(
-      x = common_label(panels, "xlab"), y = common_label(panels, "ylab"),
-      caption = panel$note
+      x = common_label(panels, "xlab"), y = common_label(panels, "ylab")
     ),
     if (identical(ticks, "whole")) {
       ggplot2::scale_x_continuous(breaks = whole_ticks)

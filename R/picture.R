@@ -30,12 +30,11 @@ new_picture <- function(panels, columns = 1, strips = NULL, apart = FALSE,
 #' @param shared Titles and limits in the `...` of `plot()` that apply to the
 #'   first panel only, not to this one.
 #' @param key Does the panel have a legend, or share that of the previous panel?
-#' @param crop NULL, or where the y axis ends, whatever the layers have; then
-#'   `note`, a line below the panel, says so.
+#' @param crop NULL, or where the y axis ends, whatever the layers have.
 #' @noRd
 panel <- function(xlab, ylab, ..., xlim = NULL, ylim = NULL, log = "",
                   root = FALSE, ticks = NULL, tight = FALSE, shared = NULL,
-                  key = TRUE, crop = NULL, note = NULL) {
+                  key = TRUE, crop = NULL) {
   layers <- Filter(Negate(is.null), list(...))
   if (!is.null(crop)) {
     layers <- lapply(layers, function(layer) {
@@ -47,7 +46,7 @@ panel <- function(xlab, ylab, ..., xlim = NULL, ylim = NULL, log = "",
   list(
     xlab = xlab, ylab = ylab, layers = layers,
     xlim = xlim, ylim = ylim, log = log, root = root, ticks = ticks,
-    tight = tight, shared = shared, key = key, crop = crop, note = note
+    tight = tight, shared = shared, key = key, crop = crop
   )
 }
 

@@ -66,30 +66,24 @@ has_one_input <- function(x) {
 curve_picture <- function(x, level, n) {
   at <- training_x(x)[, 1]
   grid <- curve_grid(x, at, n)
+  if (is_prior_only(x)) {
+    return(prior_curve_picture(x, level, at, grid))
+  }
   f <- predicted(x, grid, interval = "credible", level = level)
-  prior <- is_prior_only(x)
-  # Beside the prior of f noise is small.
-  new <- if (has_quantiles(x) && !prior) {
+  new <- if (has_quantiles(x)) {
     predicted(x, grid, interval = "prediction", level = level)
   }
-  curves <- if (prior) prior_curves(x, grid)
-  crop <- if (prior) prior_limits(shown_response(x), curves)
-  what <- if (is_glm(x)) "expected" else "f"
   new_picture(panel(
     colnames(x$data$x), response_label(x),
     if (!is.null(new)) {
       band_layer(grid, new, alpha = 0.25, label = percent_label(level, "y"))
     },
     band_layer(grid, f,
-      alpha = 0.6, label = of_prior(x, percent_label(level, what))
+      alpha = 0.6, label = percent_label(level, if (is_glm(x)) "expected" else "f")
     ),
     points_layer(at, shown_response(x), colour = "grey", alpha = 0.8),
-    if (prior) drawn_curves_layer(grid, curves),
-    lines_layer(grid, f[, "fit"],
-      lwd = 2, label = if (prior) "median (prior)" else "mean"
-    ),
-    centre_ticks(x),
-    crop = crop, note = if (prior) beyond_words(curves, crop, what)
+    lines_layer(grid, f[, "fit"], lwd = 2, label = "mean"),
+    centre_ticks(x)
   ))
 }
 
@@ -204,17 +198,14 @@ classes_picture <- function(x, level, n) {
   y <- training_response(x)
   prior <- is_prior_only(x)
   curves <- if (prior) prior_curves(x, grid, ordered)
-  # f has latent noise of standard deviation 1.
-  crop <- if (prior && ordered) prior_limits(limits + c(-3, 3), curves)
+  crop <- if (prior && ordered) latent_limits(limits, curves)
   new_picture(panel(
-    colnames(x$data$x), ylab,
-    band_layer(grid, bands,
-      alpha = 0.6, label = if (prior) {
-        percent_label(level, "prior")
-      } else {
-        percent_label(level, "credible")
-      }
-    ),
+    noted_label(colnames(x$data$x), curves, crop), ylab,
+    if (!prior) {
+      band_layer(grid, bands,
+        alpha = 0.6, label = percent_label(level, "credible")
+      )
+    },
     if (ordered) rule_layer(y = limits, label = label),
     if (ordered) {
       layer("rug", data.frame(x = at, group = y), by = class_groups(x))
@@ -223,11 +214,12 @@ classes_picture <- function(x, level, n) {
     },
     if (prior) drawn_curves_layer(grid, curves),
     lines_layer(grid, bands[, "fit"],
-      lwd = 2, label = of_prior(x, if (ordered) "mean of f" else "probability")
+      lwd = 2, label = paste0(
+        if (ordered) "mean of f" else "probability", if (prior) " (prior)"
+      )
     ),
     if (!ordered) centre_ticks(x),
-    ylim = ylim, crop = crop,
-    note = if (!is.null(crop)) beyond_words(curves, crop, "f")
+    ylim = ylim, crop = crop
   ))
 }
 
@@ -242,22 +234,20 @@ probability_label <- function(x) {
 rows_picture <- function(x, bands, limits, level, by, ylab, label = NULL,
                          ylim = NULL) {
   at <- rank(bands[, "fit"], ties.method = "first")
-  # Of f of ordered classes, whose latent noise has a standard deviation of 1
-  crop <- if (is_prior_only(x) && is.null(ylim)) {
-    prior_limits(limits + c(-3, 3), bands[, c("lwr", "upr")])
-  }
+  prior <- is_prior_only(x)
+  f <- if (prior && is_ordered(x)) stats::predict(x, type = "draws")
+  crop <- if (!is.null(f)) latent_limits(limits, f)
   new_picture(panel(
-    paste("rows, by", by), ylab,
+    noted_label(paste("rows, by", by), f, crop), ylab,
     ranges_layer(at, bands[, "lwr"], bands[, "upr"],
       colour = "sky", alpha = 0.5, lwd = 1.2,
-      label = of_prior(x, percent_label(level, "interval"))
+      label = percent_label(level, if (prior) "prior" else "interval")
     ),
     rule_layer(y = limits, label = label),
     points_layer(at, bands[, "fit"],
       group = training_response(x), by = class_groups(x)
     ),
-    ylim = ylim, crop = crop,
-    note = if (!is.null(crop)) "Intervals go on beyond the axis"
+    ylim = ylim, crop = crop
   ))
 }
 
@@ -274,7 +264,10 @@ class_curves_picture <- function(x, n, probability, ...) {
   by <- class_groups(x)
   new_picture(panel(
     colnames(x$data$x),
-    of_prior(x, if (two) probability_label(x) else "class probability"),
+    paste0(
+      if (two) probability_label(x) else "class probability",
+      if (is_prior_only(x)) " (prior)"
+    ),
     if (two) {
       lines_layer(grid, p[, 2], lwd = 2, colour = "grey")
     } else {

@@ -1,32 +1,45 @@
 # Pictures of draws from the prior on the scale of the response. Coefficients have
 # heavy tails, so the axis cannot show all draws: it says how many it leaves out.
 
-# The data and the central half of the draws, as far as two ranges of the data
-# beyond them
+# The data and the central 80% of the draws, as far as two ranges of the data beyond
+# them
 prior_limits <- function(y, draws) {
   y <- range(y, na.rm = TRUE)
-  half <- stats::quantile(draws, c(0.25, 0.75), names = FALSE)
+  most <- stats::quantile(draws, c(0.1, 0.9), names = FALSE)
   # Where the data have no range, the draws decide.
   far <- if (diff(y) > 0) y + c(-2, 2) * diff(y) else c(-1e100, 1e100)
-  c(min(y, max(half[[1]], far[[1]])), max(y, min(half[[2]], far[[2]])))
+  out <- c(
+    min(y, max(most[[1]], far[[1]])), max(y, min(most[[2]], far[[2]]))
+  )
+  if (min(y, draws) >= 0) out[[1]] <- 0
+  out
 }
 
-# What of the draws is not within the limits, or NULL
-beyond_words <- function(draws, limits, what) {
-  shares <- c(below = mean(draws < limits[[1]]), above = mean(draws > limits[[2]]))
+# Of pictures of a fit; shares of successes have an axis of their own
+picture_limits <- function(x, draws) {
+  if (identical(x$mould$outcome, "trials")) {
+    return(c(0, 1))
+  }
+  prior_limits(shown_response(x), draws)
+}
+
+# Which shares of the draws are beyond the limits, or NULL
+beyond_words <- function(draws, limits) {
+  shares <- c(
+    smaller = mean(draws < limits[[1]]), larger = mean(draws > limits[[2]])
+  )
   shares <- shares[shares > 0]
   if (length(shares) == 0) {
     return(NULL)
   }
-  percent <- format_percent(shares)
-  paste0(
-    "Not shown: ", paste(percent, "of", what, names(shares), collapse = " and "),
-    " the axis"
-  )
+  percent <- ifelse(shares < 0.01, "below 1%", paste0(round(100 * shares), "%"))
+  paste0("beyond the axis: ", paste(percent, names(shares), collapse = ", "))
 }
 
-format_percent <- function(share) {
-  ifelse(share < 0.01, "less than 1%", paste0(round(100 * share), "%"))
+# The label of x, with what the axis of y leaves out
+noted_label <- function(label, draws, crop) {
+  words <- if (!is.null(crop)) beyond_words(draws, crop)
+  if (is.null(words)) label else paste0(label, "  (draws ", words, ")")
 }
 
 # Numbers far outside the limits, at a distance from which nothing is seen
@@ -58,35 +71,58 @@ drawn_curves_layer <- function(grid, draws, most = 8) {
   )
 }
 
-# Names of what is drawn
-of_prior <- function(x, label) {
-  if (is_prior_only(x)) paste(label, "(prior)") else label
-}
+of_prior <- function(label) paste(label, "(prior)")
 
-# Several predictors: intervals of the prior at the rows, which it can hardly tell
-# apart, by what was observed
-prior_rows_picture <- function(x, level) {
+# Of f of ordered classes, whose latent noise has a standard deviation of 1
+latent_limits <- function(cuts, f) prior_limits(range(cuts) + c(-3, 3), f)
+
+# The prior of the expected response along the only predictor
+prior_curve_picture <- function(x, level, at, grid) {
+  predicted <- function(level) {
+    stats::predict(x, grid_points(x, grid), interval = "credible", level = level)
+  }
+  curves <- prior_curves(x, grid)
   y <- shown_response(x)
-  known <- which(!is.na(y))
-  y <- y[known]
-  at <- rank(y, ties.method = "first")
-  bands <- stats::predict(x, interval = "credible", level = level)[known, ]
-  draws <- bands[, c("lwr", "upr"), drop = FALSE]
-  crop <- prior_limits(y, draws)
-  name <- response_label(x)
+  crop <- picture_limits(x, curves)
   what <- if (is_glm(x)) "expected" else "f"
   new_picture(panel(
-    paste("rows, by observed", name), name,
-    ranges_layer(at, draws[, 1], draws[, 2],
-      colour = "sky", alpha = 0.5,
-      label = of_prior(x, percent_label(level, what))
+    noted_label(colnames(x$data$x), curves, crop), response_label(x),
+    prior_band(grid, level, what, predicted, 0.2),
+    prior_band(grid, 0.5, what, predicted, 0.45),
+    points_layer(at, y, colour = "grey", alpha = 0.8),
+    drawn_curves_layer(grid, curves),
+    lines_layer(grid, predicted(0.5)[, "fit"],
+      lwd = 2, label = of_prior("median")
     ),
-    points_layer(at, bands[, "fit"], colour = "blue", shape = 3,
-      label = of_prior(x, "median")
+    crop = crop
+  ))
+}
+
+prior_band <- function(at, level, what, predicted, alpha) {
+  band_layer(at, predicted(level),
+    alpha = alpha, label = of_prior(percent_label(level, what))
+  )
+}
+
+# Several predictors: at the rows, in the order of the upper end of the inner band
+prior_rows_picture <- function(x, level) {
+  rows <- order(stats::predict(x, interval = "credible", level = 0.5)[, "upr"])
+  at <- seq_along(rows)
+  predicted <- function(level) {
+    stats::predict(x, interval = "credible", level = level)[rows, ]
+  }
+  f <- stats::predict(x, type = "draws")
+  draws <- family_of(x)$expected(x, f, bark_pool(x), seq_len(nrow(f)))
+  crop <- picture_limits(x, draws)
+  what <- if (is_glm(x)) "expected" else "f"
+  new_picture(panel(
+    noted_label("rows, by their prior", draws, crop), response_label(x),
+    prior_band(at, level, what, predicted, 0.2),
+    prior_band(at, 0.5, what, predicted, 0.45),
+    points_layer(at, shown_response(x)[rows], colour = "grey", label = "observed"),
+    lines_layer(at, predicted(0.5)[, "fit"],
+      lwd = 2, label = of_prior("median")
     ),
-    points_layer(at, y, colour = "grey", label = "observed"),
-    crop = crop, note = if (any(draws < crop[[1]] | draws > crop[[2]])) {
-      "Intervals go on beyond the axis"
-    }
+    crop = crop
   ))
 }
