@@ -5,32 +5,32 @@
 #' Compares the training responses with draws of new responses for the same rows
 #' (`rstantools::posterior_predict()`) in a plot from bayesplot.
 #'
-#' @param object A fit of [srvm()], [bark()] or [kgs()].
-#' The draws of a fit of [bark()] with `prior_only = TRUE` are from the prior, and so
-#' are the responses: the picture shows what the model expects before it has seen
-#' data. Because coefficients of kernels have heavy tails, its axis has the data and
-#' the central 80% of the drawn responses, as far as two ranges of the data beyond
-#' the data, and the subtitle says which shares of the drawn responses are beyond.
+#' Of a fit of [bark()] with `prior_only = TRUE` draws are from the prior, and
+#' the plot shows what the model expects before it has seen data. Because
+#' coefficients of kernels have heavy tails, the axis has the data and the
+#' central 80% of the drawn responses, at most two ranges of the data beyond the
+#' data; the subtitle says which shares of the drawn responses lie beyond.
 #'
+#' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param type The name of a plot of [bayesplot](https://mc-stan.org/bayesplot/)
 #'   without the prefix `ppc_`, such as `"dens_overlay"`, `"ecdf_overlay"`,
 #'   `"stat"`, `"intervals"`, `"bars"`, `"loo_pit_qq"` (not every plot suits
-#'   every response). `NULL`: `"dens_overlay"` for numbers (`"ecdf_overlay"` for draws
-#'   from the prior), `"km_overlay"` where they are censored, `"bars"` for
-#'   classes. Draws from the prior: one of `"dens"`, `"dens_overlay"`,
+#'   every response). `NULL`: `"dens_overlay"` for numbers (`"ecdf_overlay"` if
+#'   draws are from the prior), `"km_overlay"` where they are censored, `"bars"`
+#'   for classes. Draws from the prior: `"dens"`, `"dens_overlay"`,
 #'   `"ecdf_overlay"`, `"km_overlay"`, `"hist"`, `"freqpoly"`, `"bars"`,
-#'   `"rootogram"`, `"intervals"`, `"ribbon"`, `"boxplot"` and `"violin_grouped"`, or
-#'   others of them with `"_grouped"`.
-#' @param ndraws Number of draws. `NULL`: 8 for plots with a panel or a box per draw,
-#'   50 for those with a line per draw, otherwise 200.
+#'   `"rootogram"`, `"intervals"`, `"ribbon"`, `"boxplot"`, or those of them,
+#'   and `"violin"`, that have `"_grouped"` at the end.
+#' @param ndraws Number of draws. `NULL`: 8 for plots with a panel or a box per
+#'   draw, 50 for those with a line per draw, otherwise 200.
 #' @param seed For the new responses, see [simulate()][simulate.kb_fit].
 #' @param ... Passed on to the plot, such as `stat`, `group` or `x`.
 #' @return A ggplot object. Classes are numbered from 1, in the order of their
 #'   levels.
 #' @section Errors: `kb_error_package` without bayesplot and rstantools,
 #'   `kb_error_argument` for a type that bayesplot does not have,
-#'   `kb_error_not_defined` for fits without a likelihood, and for types that do not
-#'   suit draws from the prior.
+#'   `kb_error_not_defined` for fits without a likelihood, and for types that do
+#'   not suit draws from the prior.
 #' @examplesIf rlang::is_installed(c("bayesplot", "dplyr (>= 1.1.0)"))
 #' if (requireNamespace("rstantools", quietly = TRUE)) {
 #'   data <- sim_sinc(50, seed = 1)
@@ -108,12 +108,15 @@ prior_check <- function(draw, fit, y, new, type) {
   }
   # The mean of a count may be too large for a number.
   new[is.na(new)] <- Inf
-  shown <- shown_numbers(fit, y)
+  shown <- axis_numbers(fit, y)
   limits <- prior_limits(shown, new)
   whole <- all(shown == round(shown)) && all(new == round(new))
   if (whole) limits <- c(floor(limits[[1]]), ceiling(limits[[2]]))
-  room <- if (kind %in% c("bars", "rootogram")) limits + c(-0.6, 0.6) else limits
-  window <- stats::setNames(list(room), paste0(prior_check_axes[[kind]], "lim"))
+  # Half a bar.
+  room <- if (kind %in% c("bars", "rootogram")) 0.6 else 0
+  window <- stats::setNames(
+    list(limits + c(-1, 1) * room), paste0(prior_check_axes[[kind]], "lim")
+  )
   note <- beyond_words(new, limits)
   if (!is.null(note)) note <- paste("Drawn responses", note)
   if (startsWith(kind, "dens")) {
@@ -125,11 +128,6 @@ prior_check <- function(draw, fit, y, new, type) {
   suppressMessages(draw(pull_in(new, limits)) + title +
     ggplot2::labs(subtitle = note) +
     do.call(ggplot2::coord_cartesian, window))
-}
-
-# Responses as the axis has them, those that are censored at their known end
-shown_numbers <- function(fit, y) {
-  switch(fit$mould$outcome, trials = y[, 1], interval = middle_of(y), y)
 }
 
 # Numbers that are censored need Kaplan and Meier's curve

@@ -75,8 +75,9 @@ family_poisson <- family_of_counts(", Poisson", c(poisson = "log"), character(),
   variance = function(y, mean, size) mean
 )
 
-# R searches from a number that may be far away if the mean is large: halving near
-# the quantile of the gamma variable that is the mean of a Poisson count
+# R searches from a number that may be far away if the mean is large. Then by
+# halving, near the quantile of the gamma variable that is the mean of a Poisson
+# count
 negbinomial_quantile <- function(p, mean, size) {
   large <- which(mean > 1e4)
   out <- stats::qnbinom(p, size = size, mu = replace(mean, large, 1))

@@ -179,7 +179,8 @@ partial_bands.default <- function(fit, points, pool, weights, type, level) {
   lapply(functions, function(k) {
     draws <- vapply(each, function(v) v[, k], numeric(length(chosen)))
     draws_table(
-      matrix(draws, length(chosen)), weights[chosen], level, lacks_mean(fit, type)
+      matrix(draws, length(chosen)), weights[chosen], level,
+      lacks_mean(fit, type)
     )
   })
 }

@@ -1,8 +1,9 @@
-# Pictures of draws from the prior on the scale of the response. Coefficients have
-# heavy tails, so the axis cannot show all draws: it says how many it leaves out.
+# Pictures of draws from the prior on the scale of the response. Coefficients
+# have heavy tails, so the axis cannot show all draws, but it says how many it
+# leaves out.
 
-# The data and the central 80% of the draws, as far as two ranges of the data beyond
-# them
+# The data and the central 80% of the draws, at most two ranges of the data
+# beyond the data
 prior_limits <- function(y, draws) {
   y <- range(y, na.rm = TRUE)
   most <- stats::quantile(draws, c(0.1, 0.9), names = FALSE)
@@ -20,7 +21,12 @@ picture_limits <- function(x, draws) {
   if (identical(x$mould$outcome, "trials")) {
     return(c(0, 1))
   }
-  prior_limits(shown_response(x), draws)
+  prior_limits(axis_numbers(x, training_response(x)), draws)
+}
+
+# Responses on an axis, those that are censored at their known end
+axis_numbers <- function(fit, y) {
+  switch(fit$mould$outcome, trials = y[, 1], interval = middle_of(y), y)
 }
 
 # Which shares of the draws are beyond the limits, or NULL
@@ -32,7 +38,8 @@ beyond_words <- function(draws, limits) {
   if (length(shares) == 0) {
     return(NULL)
   }
-  percent <- ifelse(shares < 0.01, "below 1%", paste0(round(100 * shares), "%"))
+  percent <- paste0(round(100 * shares), "%")
+  percent[shares < 0.01] <- "below 1%"
   paste0("beyond the axis: ", paste(percent, names(shares), collapse = ", "))
 }
 
@@ -44,12 +51,12 @@ noted_label <- function(label, draws, crop) {
 
 # Numbers far outside the limits, at a distance from which nothing is seen
 pull_in <- function(values, limits) {
-  width <- max(diff(limits), 1)
+  width <- if (diff(limits) > 0) diff(limits) else 1
   values[] <- pmin(pmax(values, limits[[1]] - width), limits[[2]] + width)
   values
 }
 
-# Curves ------------------------------------------------------------------------
+# Curves -----------------------------------------------------------------------
 
 #' Draws of what a curve shows the bands of, at points of a grid
 #' @param link Of f instead of the expected response?
@@ -79,7 +86,9 @@ latent_limits <- function(cuts, f) prior_limits(range(cuts) + c(-3, 3), f)
 # The prior of the expected response along the only predictor
 prior_curve_picture <- function(x, level, at, grid) {
   predicted <- function(level) {
-    stats::predict(x, grid_points(x, grid), interval = "credible", level = level)
+    stats::predict(x, grid_points(x, grid),
+      interval = "credible", level = level
+    )
   }
   curves <- prior_curves(x, grid)
   y <- shown_response(x)
@@ -104,14 +113,18 @@ prior_band <- function(at, level, what, predicted, alpha) {
   )
 }
 
-# Several predictors: at the rows, in the order of the upper end of the inner band
-prior_rows_picture <- function(x, level) {
-  rows <- order(stats::predict(x, interval = "credible", level = 0.5)[, "upr"])
+# Several predictors: at the rows, in the order of the upper end of the inner
+# band; limits are those of draws at some of them
+prior_rows_picture <- function(x, level, most = 500) {
+  half <- stats::predict(x, interval = "credible", level = 0.5)
+  rows <- order(half[, "upr"])
   at <- seq_along(rows)
   predicted <- function(level) {
-    stats::predict(x, interval = "credible", level = level)[rows, ]
+    bands <- stats::predict(x, interval = "credible", level = level)
+    bands[rows, , drop = FALSE]
   }
-  f <- stats::predict(x, type = "draws")
+  some <- rows[spread_over(length(rows), min(length(rows), most))]
+  f <- posterior_draws(x, wide_x(x, some), bark_pool(x))
   draws <- family_of(x)$expected(x, f, bark_pool(x), seq_len(nrow(f)))
   crop <- picture_limits(x, draws)
   what <- if (is_glm(x)) "expected" else "f"
@@ -119,8 +132,10 @@ prior_rows_picture <- function(x, level) {
     noted_label("rows, by their prior", draws, crop), response_label(x),
     prior_band(at, level, what, predicted, 0.2),
     prior_band(at, 0.5, what, predicted, 0.45),
-    points_layer(at, shown_response(x)[rows], colour = "grey", label = "observed"),
-    lines_layer(at, predicted(0.5)[, "fit"],
+    points_layer(at, shown_response(x)[rows],
+      colour = "grey", label = "observed"
+    ),
+    lines_layer(at, half[rows, "fit"],
       lwd = 2, label = of_prior("median")
     ),
     crop = crop

@@ -1,5 +1,5 @@
-# Draws from the prior on the scale of the response: their law, what is drawn, and
-# what such fits refuse.
+# Draws from the prior on the scale of the response: their law, what is drawn,
+# and what such fits refuse.
 
 prior_rows <- withr::with_seed(1, {
   x <- stats::runif(40, -2, 2)
@@ -39,10 +39,10 @@ needs_survival <- function(name) {
     !requireNamespace("survival", quietly = TRUE)
 }
 
-# The law ------------------------------------------------------------------------
+# The law ----------------------------------------------------------------------
 
-# Intercept and slope without kernels, from their documented prior: normal with sd
-# 2.5, the slope per standard deviation of x, the intercept around `level`
+# Intercept and slope without kernels, from their documented prior: normal with
+# sd 2.5, the slope per standard deviation of x, the intercept around `level`
 drawn_predictor <- function(n, level) {
   x <- as.vector(scale(prior_rows$x))
   stats::rnorm(n, level, 2.5) + outer(stats::rnorm(n, 0, 2.5), x)
@@ -66,8 +66,8 @@ share_scores <- function(fit, direct) {
 }
 
 test_that("responses drawn from the prior have its law", {
-  # Null: nearly standard normal scores, 5 in each of 3 families; |z| > 5 somewhere
-  # has probability 1e-5.
+  # Null: nearly standard normal scores, 5 in each of 3 families; |z| > 5
+  # somewhere has probability 1e-5.
   skip_if_not_installed("rstantools")
   skip_if_not_installed("posterior")
   fit <- function(call) {
@@ -95,7 +95,7 @@ test_that("responses drawn from the prior have its law", {
   expect_gt(max(abs(share_scores(wide, stats::rpois(n, mean)))), 10)
 })
 
-# Pictures -----------------------------------------------------------------------
+# Pictures ---------------------------------------------------------------------
 
 test_that("plot() of each family shows a prior that is named so", {
   for (name in names(prior_calls)) {
@@ -170,7 +170,7 @@ test_that("pp_check() shows responses drawn from the prior", {
   skip_if_not_installed("bayesplot")
   skip_if_not_installed("rstantools")
   for (name in names(prior_calls)) {
-    if (needs_survival(name) || name == "lognormal") next
+    if (needs_survival(name)) next
     fit <- prior_fit_of(prior_calls[[name]])
     plot <- bayesplot::pp_check(fit, seed = 1)
     expect_identical(plot$labels$title, "Prior predictive draws", label = name)
@@ -197,7 +197,7 @@ test_that("pp_check() shows responses drawn from the prior", {
   expect_error(bayesplot::pp_check(fit, "stat"), class = "kb_error_not_defined")
 })
 
-# Methods ------------------------------------------------------------------------
+# Methods ----------------------------------------------------------------------
 
 test_that("scores of what was learned are not defined", {
   for (name in c("gaussian", "multinomial", "poisson")) {
