@@ -478,8 +478,8 @@ bark.logical <- bark.matrix
 #' they depend on each other.
 #' @param alone Do kernels move given the coefficients of the others? Then few
 #'   iterations have many moves.
-#' @param prior_only Without data a predictor moves into or out of the kernel of
-#'   classes in every sweep: of every second draw the chain would see one of both.
+#' @param prior_only Without data the only predictor of kernels with common scales
+#'   moves in or out in every sweep: of every second draw one would see one of both.
 #' @noRd
 bark_length <- function(n, classes, alone = FALSE, prior_only = FALSE) {
   if (alone) {
@@ -498,7 +498,7 @@ bark_length <- function(n, classes, alone = FALSE, prior_only = FALSE) {
   most <- as.integer(max(most, 200))
   list(
     warmup = as.integer(max(most %/% 3, 100)), iter = most %/% 2L,
-    thin = if (!classes) 4L else if (prior_only) 3L else 2L,
+    thin = if (prior_only) 3L else if (classes) 2L else 4L,
     until = trusted_until(most)
   )
 }
