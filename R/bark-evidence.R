@@ -128,11 +128,7 @@ refuse_evidence <- function(fit) {
       i = "Use {.fn noise_gamma}, or the default."
     ), c("improper", "not_defined"))
   }
-  if (fit$settings$prior_only) {
-    kb_abort("A fit with {.code prior_only = TRUE} has no evidence.",
-      "not_defined"
-    )
-  }
+  refuse_prior_only(fit, "evidence")
 }
 
 # The ladder as an engine of run_engine() -------------------------------------

@@ -30,6 +30,7 @@ coef.kb_bark_multinomial <- function(object, draw, ...) {
 #' @export
 logLik.kb_bark_multinomial <- function(object, ...) {
   object <- checked_fit(object, ...)
+  refuse_prior_only(object, "logLik")
   df <- vapply(field_pools(object), function(pool) {
     mean(pool$m) + mean(bark_n_scales(object, pool)) + mixed_df(object)
   }, 0)

@@ -177,9 +177,10 @@ glm_block <- function(fit, f, pool, type, interval, level, probs, times) {
     return(limits(probs))
   }
   # Times have no mean: the prior of f has heavy tails.
-  median <- isTRUE(family$logs) && type == "response"
-  mean <- if (median) {
+  mean <- if (isTRUE(family$logs) && type == "response") {
     response_quantiles(fit, f, pool, 0.5)[, 1]
+  } else if (lacks_mean(fit, type)) {
+    column_quantiles(value, 0.5)[, 1]
   } else {
     colMeans(value)
   }
@@ -278,7 +279,12 @@ response_quantiles <- function(fit, f, pool, probs, rows = NULL) {
     while (turns > 0) {
       turns <- turns - 1
       middle <- (low + high) / 2
-      if (!continuous) middle <- floor(middle)
+      if (!continuous) {
+        # Means of counts over many orders of magnitude
+        wide <- high > 4 * pmax(low, 1)
+        middle[wide] <- sqrt(pmax(low, 1) * high)[wide]
+        middle <- floor(middle)
+      }
       apart <- is.finite(middle) & middle > low & middle < high
       if (!any(apart)) break
       enough <- below(middle) >= p

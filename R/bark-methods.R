@@ -9,6 +9,25 @@ print.kb_bark <- function(x, digits = 3, ...) {
   ), describe_bark, digits)
 }
 
+is_prior_only <- function(fit) isTRUE(fit$settings$prior_only)
+
+# Before it has seen data f has no mean, nor has what depends on it but
+# probabilities: medians are shown instead.
+lacks_mean <- function(fit, type) {
+  is_prior_only(fit) && (type == "link" || has_quantiles(fit))
+}
+
+refuse_prior_only <- function(fit, what) {
+  if (is_prior_only(fit)) {
+    kb_abort(c(
+      "{.fn {what}} is not defined for a fit with {.code prior_only = TRUE}.",
+      x = "Its draws are from the prior: they have not seen the responses.",
+      i = "{.fn pp_check} of bayesplot compares the two; {.fn bark} without
+           {.arg prior_only} fits."
+    ), "not_defined", argument = "prior_only")
+  }
+}
+
 # The lines of print() on data, prior and posterior
 describe_bark <- function(x, show) {
   paste0(
@@ -340,6 +359,7 @@ draw_coefficients <- function(object, pool, draw) {
 #' @export
 logLik.kb_bark <- function(object, ...) {
   object <- checked_fit(object, ...)
+  refuse_prior_only(object, "logLik")
   pool <- bark_pool(object)
   density <- if (!is_gaussian(object)) {
     stats::predict(object, type = "log_score")

@@ -25,6 +25,12 @@
 #' the plane of the two predictors that matter most (all others at their
 #' median), averaged over at most 400 draws; `"k"` counts the kernels of all
 #' fields, and `"centres"` the rows that are a centre in any of them.
+#' Of a fit with `prior_only = TRUE` `"fit"` shows the prior: bands of this level and
+#' of one half with eight draws of the expected response, or of f for gaussian and
+#' ordered ones, beside the data; with several predictors the bands at the rows. Its
+#' axis ends near the data, and its label says how much is beyond. With several predictors and several unordered classes it is
+#' not defined.
+#'
 #' @param level Probability inside bands and intervals, for `"fit"` (except with
 #'   several unordered classes) and `"importance"`.
 #' @param n For `"fit"`: number of points of a curve, `NULL`: 200; for a plane
@@ -80,7 +86,11 @@ bark_picture <- function(x, type, level, n, given) {
 bark_trace_labels <- function(x) {
   c(
     J = "number of kernels",
-    if (has_noise(x)) c(sigma = "noise sd") else c(log_lik = "log likelihood")
+    if (has_noise(x)) {
+      c(sigma = "noise sd")
+    } else if (!is_prior_only(x)) {
+      c(log_lik = "log likelihood")
+    }
   )
 }
 
@@ -106,6 +116,8 @@ fields_picture <- function(x, n) {
   if (ncol(x$data$x) == 1) {
     return(class_curves_picture(x, n, probability, centre_ticks(x)))
   }
+  # All classes are equally probable everywhere.
+  refuse_prior_only(x, "plot")
   plane <- unname(leading_of_fields(x)[1:2])
   plane_picture(x, plane, if (is.null(n)) 50 else n, probability)
 }

@@ -231,6 +231,20 @@
 #' `update(fit, until = convergence())` continues them. A length in
 #' [mcmc_control()] is used as it is.
 #'
+#' @section The prior on the scale of the response:
+#' Fit with `prior_only = TRUE` before you look at the data: draws are then from the
+#' prior. `plot()` shows bands and some draws of the expected response (of f, for
+#' gaussian responses), `bayesplot::pp_check()` drawn responses beside the observed
+#' ones. Coefficients of kernels have heavy tails, by default those of a Cauchy
+#' distribution: both pictures end near the data, and say how much is beyond. Where
+#' the prior has no mean, as f has none, `predict()`, `fitted()` and
+#' [partial_dependence()] return medians. If the draws are too far from what is
+#' plausible, a smaller `eps` of [bark_prior()] makes coefficients smaller, a smaller
+#' `gamma` kernels fewer, and an `alpha` above 1 the tails lighter.
+#' `logLik()`, [evidence()][evidence.kb_bark], [cross_validate()], `loo::loo()` and
+#' `loo::waic()` are errors (`kb_error_not_defined`): they score what the model has
+#' learned from the responses.
+#'
 #' @section Instruction sets:
 #' The sampler uses the widest registers of the processor: `fit$simd` is
 #' `"avx512"`, `"avx2"` or `"portable"` (any processor, and Windows). With the
@@ -291,7 +305,8 @@
 #'   `FALSE` leaves both untouched; the mean of the response should then not be
 #'   far from 0 (`kb_warning_offset`).
 #' @param prior_only Draw from the prior, without the likelihood? The default
-#'   noise prior and the scaling still come from the data.
+#'   noise prior, the scaling and the prior mean of an intercept still come from the
+#'   data. See *The prior on the scale of the response*.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values,
 #'   including missing weights.
 #' @param keep_data `FALSE`: the value has what predictions need: of the data the
@@ -382,6 +397,13 @@
 #'   predict(times, lung[1:2, ], type = "survival", times = c(180, 365))
 #' }
 #'
+#' # What does the prior expect of the counts?
+#' prior <- bark(y ~ dose + offset(log(years)), cases,
+#'   family = poisson(), prior = bark_prior(eps = 0.1, gamma = 1), prior_only = TRUE,
+#'   control = settings, seed = 1
+#' )
+#' plot(prior)
+#'
 #' # A linear term and groups beside kernels
 #' data$clinic <- rep(letters[1:6], 10)
 #' mixed <- bark(y ~ kernels(x1, x2, x3) + x4 + x5 + (1 | clinic), data,
@@ -456,8 +478,10 @@ bark.logical <- bark.matrix
 #' they depend on each other.
 #' @param alone Do kernels move given the coefficients of the others? Then few
 #'   iterations have many moves.
+#' @param prior_only Without data the only predictor of kernels with common scales
+#'   moves in or out in every sweep: of every second draw one would see one of both.
 #' @noRd
-bark_length <- function(n, family, alone = FALSE) {
+bark_length <- function(n, family, alone = FALSE, prior_only = FALSE) {
   if (alone) {
     more <- max(1, 20000 / n)
     iter <- as.integer(20 * more)
@@ -475,7 +499,7 @@ bark_length <- function(n, family, alone = FALSE) {
   most <- as.integer(max(most, 200))
   list(
     warmup = as.integer(max(most %/% 3, 100)), iter = most %/% 2L,
-    thin = if (classes) 2L else 4L,
+    thin = if (prior_only) 3L else if (classes) 2L else 4L,
     until = trusted_until(most)
   )
 }
@@ -510,7 +534,8 @@ bark_fit <- function(mould, given, called, started) {
   )
   control <- settled_control(given$control, bark_length(
     nrow(mould$x), family,
-    given$control$sweep == "full" && moves_alone(settings, nrow(mould$x))
+    given$control$sweep == "full" && moves_alone(settings, nrow(mould$x)),
+    settings$prior_only
   ))
   refuse_truncated(given$prior, control)
   refuse_glm_temperatures(family, control)

@@ -222,4 +222,6 @@ need_likelihood <- function(fit, what) {
       x = "It has no likelihood."
     ), "not_defined")
   }
+  # Scores of responses, which draws from the prior have not seen.
+  if (what %in% c("loo", "waic", "cross_validate")) refuse_prior_only(fit, what)
 }

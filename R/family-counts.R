@@ -9,11 +9,12 @@
 #' @noRd
 family_of_counts <- function(title, object, parameters, draw, density, cdf,
                              quantile, variance) {
-  # Means and sizes, element by element of f
+  # Means and sizes, element by element of f; R knows no counts of larger means
   with_size <- function(g) {
     function(fit, f, pool, chosen, y) {
       size <- if (length(parameters) > 0) pool$parameters[chosen]
-      matrix(g(y, as.vector(exp(f)), rep(size, ncol(f))), nrow(f))
+      mean <- pmin(as.vector(exp(f)), 1e100)
+      matrix(g(y, mean, rep(size, ncol(f))), nrow(f))
     }
   }
   list(
@@ -74,12 +75,35 @@ family_poisson <- family_of_counts(", Poisson", c(poisson = "log"), character(),
   variance = function(y, mean, size) mean
 )
 
+# R searches from a number that may be far away if the mean is large. Then by
+# halving, near the quantile of the gamma variable that is the mean of a Poisson
+# count
+negbinomial_quantile <- function(p, mean, size) {
+  large <- which(mean > 1e4)
+  out <- stats::qnbinom(p, size = size, mu = replace(mean, large, 1))
+  mean <- mean[large]
+  size <- size[large]
+  near <- stats::qgamma(p, size, scale = mean / size)
+  reach <- 10 * (1 + sqrt(near))
+  low <- floor(pmax(near - reach, -1))
+  high <- ceiling(near + reach)
+  repeat {
+    middle <- floor((low + high) / 2)
+    apart <- middle > low & middle < high
+    if (!any(apart)) break
+    enough <- stats::pnbinom(middle, size = size, mu = mean) >= p
+    high[apart & enough] <- middle[apart & enough]
+    low[apart & !enough] <- middle[apart & !enough]
+  }
+  replace(out, large, high)
+}
+
 family_negbinomial <- family_of_counts(", negative binomial", NULL, "size",
   draw = function(n, mean, size) stats::rnbinom(n, size = size, mu = mean),
   density = function(y, mean, size) {
     stats::dnbinom(y, size = size, mu = mean, log = TRUE)
   },
   cdf = function(y, mean, size) stats::pnbinom(y, size = size, mu = mean),
-  quantile = function(p, mean, size) stats::qnbinom(p, size = size, mu = mean),
+  quantile = negbinomial_quantile,
   variance = function(y, mean, size) mean + mean^2 / size
 )

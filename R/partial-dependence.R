@@ -178,7 +178,10 @@ partial_bands.default <- function(fit, points, pool, weights, type, level) {
   functions <- seq_len(ncol(each[[1]]))
   lapply(functions, function(k) {
     draws <- vapply(each, function(v) v[, k], numeric(length(chosen)))
-    draws_table(matrix(draws, length(chosen)), weights[chosen], level)
+    draws_table(
+      matrix(draws, length(chosen)), weights[chosen], level,
+      lacks_mean(fit, type)
+    )
   })
 }
 
@@ -233,7 +236,7 @@ mixed_bands <- function(fit, points, pool, weights, type, level) {
     Reduce(`+`, blocks) / nrow(x)
   }, numeric(length(chosen)))
   draws <- unscale_mean(fit$settings$scaling, matrix(draws, length(chosen)))
-  list(draws_table(draws, weights[chosen], level))
+  list(draws_table(draws, weights[chosen], level, lacks_mean(fit, type)))
 }
 
 partial_values <- function(fit, points, pool, what, chosen) {
@@ -267,11 +270,12 @@ mixture_table <- function(fit, moments, weights, level) {
 }
 
 #' @param draws One row per draw and one column per point.
+#' @param median For draws that have no mean?
 #' @noRd
-draws_table <- function(draws, weights, level) {
-  q <- apply(draws, 2, draw_quantiles, weights, interval_ends(level))
+draws_table <- function(draws, weights, level, median = FALSE) {
+  q <- apply(draws, 2, draw_quantiles, weights, c(interval_ends(level), 0.5))
   data.frame(
-    mean = drop(weights %*% draws) / sum(weights),
+    mean = if (median) q[3, ] else drop(weights %*% draws) / sum(weights),
     lower = q[1, ], upper = q[2, ]
   )
 }

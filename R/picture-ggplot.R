@@ -265,7 +265,10 @@ gg_axes <- function(panels) {
     if (panel$log == "xy") ggplot2::scale_y_log10(),
     # Facets would share the root.
     if (panel$root && length(panels) == 1) ggplot2::scale_y_sqrt(),
-    if (panel$tight) ggplot2::coord_cartesian(expand = FALSE)
+    if (panel$tight) ggplot2::coord_cartesian(expand = FALSE),
+    if (!is.null(panel$crop)) {
+      ggplot2::coord_cartesian(ylim = panel_limits(panel, "y"))
+    }
   )
 }
 

@@ -30,14 +30,23 @@ new_picture <- function(panels, columns = 1, strips = NULL, apart = FALSE,
 #' @param shared Titles and limits in the `...` of `plot()` that apply to the
 #'   first panel only, not to this one.
 #' @param key Does the panel have a legend, or share that of the previous panel?
+#' @param crop NULL, or where the y axis ends, whatever the layers have.
 #' @noRd
 panel <- function(xlab, ylab, ..., xlim = NULL, ylim = NULL, log = "",
                   root = FALSE, ticks = NULL, tight = FALSE, shared = NULL,
-                  key = TRUE) {
+                  key = TRUE, crop = NULL) {
+  layers <- Filter(Negate(is.null), list(...))
+  if (!is.null(crop)) {
+    layers <- lapply(layers, function(layer) {
+      at <- intersect(c("y", "ymin", "ymax"), names(layer$data))
+      layer$data[at] <- lapply(layer$data[at], pull_in, crop)
+      layer
+    })
+  }
   list(
-    xlab = xlab, ylab = ylab, layers = Filter(Negate(is.null), list(...)),
+    xlab = xlab, ylab = ylab, layers = layers,
     xlim = xlim, ylim = ylim, log = log, root = root, ticks = ticks,
-    tight = tight, shared = shared, key = key
+    tight = tight, shared = shared, key = key, crop = crop
   )
 }
 
@@ -209,6 +218,7 @@ panel_limits <- function(panel, axis) {
     unlist(layer$data[intersect(columns, names(layer$data))])
   })
   out <- range(unlist(values), panel[[paste0(axis, "lim")]], na.rm = TRUE)
+  if (axis == "y" && !is.null(panel$crop)) out <- panel$crop
   tall <- vapply(panel$layers, function(l) !is.null(l$data$height), NA)
   # Room for the ticks below the rest.
   if (axis == "y" && any(tall)) out[[1]] <- out[[1]] - 0.08 * diff(out)

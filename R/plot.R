@@ -66,6 +66,9 @@ has_one_input <- function(x) {
 curve_picture <- function(x, level, n) {
   at <- training_x(x)[, 1]
   grid <- curve_grid(x, at, n)
+  if (is_prior_only(x)) {
+    return(prior_curve_picture(x, level, at, grid))
+  }
   f <- predicted(x, grid, interval = "credible", level = level)
   new <- if (has_quantiles(x)) {
     predicted(x, grid, interval = "prediction", level = level)
@@ -122,9 +125,9 @@ apart_grid <- function(ends, n) {
 }
 
 # Ticks at the bottom as high as each row's probability of being a centre; NULL
-# for kernels of bark() whose centres are not rows
+# for kernels of bark() whose centres are not rows, and for draws from the prior
 centre_ticks <- function(x) {
-  if (inherits(x, "kb_bark") && has_own_centres(x)) {
+  if ((inherits(x, "kb_bark") && has_own_centres(x)) || is_prior_only(x)) {
     return(NULL)
   }
   probability <- inclusion(x)$probability
@@ -146,6 +149,9 @@ share_bands <- function(x, level) {
 }
 
 observed_picture <- function(x, level) {
+  if (is_prior_only(x)) {
+    return(prior_rows_picture(x, level))
+  }
   y <- shown_response(x)
   bands <- if (has_quantiles(x)) {
     stats::predict(x, interval = "prediction", level = level)
@@ -190,22 +196,30 @@ classes_picture <- function(x, level, n) {
     return(rows_picture(x, bands, limits, level, by, ylab, label, ylim))
   }
   y <- training_response(x)
+  prior <- is_prior_only(x)
+  curves <- if (prior) prior_curves(x, grid, ordered)
+  crop <- if (prior && ordered) latent_limits(limits, curves)
   new_picture(panel(
-    colnames(x$data$x), ylab,
-    band_layer(grid, bands,
-      alpha = 0.6, label = percent_label(level, "credible")
-    ),
+    noted_label(colnames(x$data$x), curves, crop), ylab,
+    if (!prior) {
+      band_layer(grid, bands,
+        alpha = 0.6, label = percent_label(level, "credible")
+      )
+    },
     if (ordered) rule_layer(y = limits, label = label),
     if (ordered) {
       layer("rug", data.frame(x = at, group = y), by = class_groups(x))
     } else {
       points_layer(at, as.integer(y) - 1, colour = "grey", alpha = 0.5)
     },
+    if (prior) drawn_curves_layer(grid, curves),
     lines_layer(grid, bands[, "fit"],
-      lwd = 2, label = if (ordered) "mean of f" else "probability"
+      lwd = 2, label = paste0(
+        if (ordered) "mean of f" else "probability", if (prior) " (prior)"
+      )
     ),
     if (!ordered) centre_ticks(x),
-    ylim = ylim
+    ylim = ylim, crop = crop
   ))
 }
 
@@ -220,17 +234,20 @@ probability_label <- function(x) {
 rows_picture <- function(x, bands, limits, level, by, ylab, label = NULL,
                          ylim = NULL) {
   at <- rank(bands[, "fit"], ties.method = "first")
+  prior <- is_prior_only(x)
+  f <- if (prior && is_ordered(x)) stats::predict(x, type = "draws")
+  crop <- if (!is.null(f)) latent_limits(limits, f)
   new_picture(panel(
-    paste("rows, by", by), ylab,
+    noted_label(paste("rows, by", by), f, crop), ylab,
     ranges_layer(at, bands[, "lwr"], bands[, "upr"],
       colour = "sky", alpha = 0.5, lwd = 1.2,
-      label = percent_label(level, "interval")
+      label = percent_label(level, if (prior) "prior" else "interval")
     ),
     rule_layer(y = limits, label = label),
     points_layer(at, bands[, "fit"],
       group = training_response(x), by = class_groups(x)
     ),
-    ylim = ylim
+    ylim = ylim, crop = crop
   ))
 }
 
@@ -246,7 +263,11 @@ class_curves_picture <- function(x, n, probability, ...) {
   two <- ncol(p) == 2
   by <- class_groups(x)
   new_picture(panel(
-    colnames(x$data$x), if (two) probability_label(x) else "class probability",
+    colnames(x$data$x),
+    paste0(
+      if (two) probability_label(x) else "class probability",
+      if (is_prior_only(x)) " (prior)"
+    ),
     if (two) {
       lines_layer(grid, p[, 2], lwd = 2, colour = "grey")
     } else {
@@ -279,7 +300,7 @@ k_picture <- function(x, prior, what) {
   new_picture(panel(
     paste("number of", what), "probability",
     layer("bars", columns(x = posterior$k, y = posterior$probability),
-      label = "posterior"
+      label = if (is_prior_only(x)) "draws" else "posterior"
     ),
     points_layer(prior$k[near], prior$probability[near],
       shape = 21, size = 1, colour = "orange", fill = "white", label = "prior"

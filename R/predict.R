@@ -82,7 +82,12 @@ predict_regression <- function(fit, rows, type, interval, level, probs,
 
 regression_response <- function(fit, x, interval, level, pool,
                                 weights = NULL) {
-  mean <- posterior_mean(fit, x, pool)
+  # Coefficients that are drawn have no mean before they have seen data.
+  mean <- if (is_prior_only(fit)) {
+    regression_quantiles(fit, x, 0.5, "credible", pool)[, 1]
+  } else {
+    posterior_mean(fit, x, pool)
+  }
   if (interval == "none") {
     return(mean)
   }

@@ -3,7 +3,10 @@
 
 # What diagnostics watch: named matrices, a row per draw and a column per chain
 watched_matrices <- function(fit) {
-  c(chain_matrices(fit), watched_functions(fit), watched_scales(fit))
+  chains <- chain_matrices(fit)
+  # Of draws from the prior it may be -Inf.
+  if (is_prior_only(fit)) chains$log_lik <- NULL
+  c(chains, watched_functions(fit), watched_scales(fit))
 }
 
 # f at `watched_rows()`; for several classes the function or probability of each
