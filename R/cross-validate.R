@@ -269,12 +269,15 @@ asker <- function(fit, x, more) {
 
 score_numbers <- function(fit, x, y, more) {
   ask <- asker(fit, x, more)
-  above <- above_quantiles(ask, y)
   mean <- asker(fit, x, more["offset"])()
+  mixed <- check_new_mixed(fit, NULL, NULL, more$offset)
+  rows <- prediction_rows(fit, x, y, FALSE, TRUE, more$weights, mixed)
+  ranked <- regression_crps(
+    fit, rows$x, rows$y, posterior_pool(fit), more$weights
+  )
   data.frame(
     log_score = ask(type = "log_score", newy = y), fit = mean,
-    error = y - mean, crps = quantile_crps(above),
-    pit = rowMeans(above > 0)
+    error = y - mean, ranked
   )
 }
 
