@@ -65,7 +65,7 @@ test_that("the ranked score and its cumulative probabilities are as defined", {
   fit <- fits()$srvm
   x <- matrix(c(-3, 0.5, 8), dimnames = list(NULL, "x"))
   y <- c(0.2, 1, -0.3)
-  scores <- score_numbers(fit, x, y, NULL)
+  scores <- score_numbers(fit, complete_x(x, y))
   pool <- srvm_pool(fit)
   moments <- posterior_moments(fit, x, pool)
   sd <- sqrt(predictive_variance(fit, moments, "prediction", pool))
@@ -193,5 +193,111 @@ test_that("wrong arguments are refused", {
   expect_error(
     cross_validate(kbr(line$x, line$y)),
     class = "kb_error_not_defined"
+  )
+})
+
+mixed_rows <- function(n = 48) {
+  withr::with_seed(2, {
+    data <- data.frame(
+      a = stats::runif(n, -1, 1), b = stats::runif(n, -1, 1),
+      z = stats::rnorm(n), g = rep(letters[1:6], length.out = n),
+      o = stats::runif(n), w = rep(1:2, length.out = n)
+    )
+    f <- sin(3 * data$a) + data$z / 2 + rep(c(-1, 0, 1), length.out = n) + data$o
+    data$y <- f + stats::rnorm(n, 0, 0.3)
+    data$k <- stats::rpois(n, exp(f / 2))
+    data$class <- factor(ifelse(f + stats::rnorm(n) > 0, "yes", "no"))
+    data$grade <- cut(f + stats::rnorm(n), c(-Inf, 0, 1, Inf), c("A", "B", "C"),
+      ordered_result = TRUE
+    )
+    data$kind <- factor(data$grade, ordered = FALSE)
+    data$time <- exp(data$y)
+    data$dead <- rep(c(1, 1, 0), length.out = n)
+  })
+  data
+}
+
+brief_mixed <- function(formula, data, ..., seed = 1) {
+  suppressMessages(quiet_fit(bark(formula, data, ...,
+    control = mcmc_control(2, 20, 20), seed = seed
+  )))
+}
+
+test_that("fits with terms beside kernels are scored as fits without the fold", {
+  skip_if_not_installed("survival")
+  data <- mixed_rows()
+  of <- function(response, family = NULL, groups = quote((1 + z | g))) {
+    right <- bquote(kernels(a) + kernels(b) + z + .(groups) + offset(o))
+    list(rlang::new_formula(response, right, globalenv()), family)
+  }
+  models <- list(
+    of(quote(y)), of(quote(class)), of(quote(class), stats::binomial()),
+    of(quote(grade)), of(quote(k), "poisson"),
+    of(quote(cbind(k, w)), stats::binomial()),
+    of(quote(survival::Surv(time, dead)), "weibull")
+  )
+  # Some rows of each group, and whole groups
+  for (fold in list(
+    rep(c(1, 2, 3, 2, 3, 1, 3, 1), 6), match(data$g, letters[1:6]) %/% 3
+  )) {
+    seeds <- with_local_seed(5, {
+      sample.int(.Machine$integer.max, length(unique(fold)))
+    })
+    for (model in models) {
+      fit <- brief_mixed(model[[1]], data, family = model[[2]])
+      out <- cross_validate(fit, fold, seed = 5)
+      # Folds are numbered as they appear.
+      left <- which(fold == fold[[1]])
+      by_hand <- brief_mixed(model[[1]], data[-left, ],
+        family = model[[2]], seed = seeds[[1]]
+      )
+      expect_equal(out$log_score[left], suppressMessages(
+        predict(by_hand, data[left, ], type = "log_score")
+      ))
+    }
+  }
+})
+
+test_that("several classes, sigma and weights go with terms beside kernels", {
+  data <- mixed_rows()
+  fit <- brief_mixed(kind ~ kernels(a, b) + z + (1 | g), data)
+  out <- cross_validate(fit, 3, seed = 1)
+  expect_equal(rowSums(out$probability), rep(1, 48))
+  fold <- rep(1:2, 24)
+  fit <- brief_mixed(y ~ kernels(a, b) + z + (1 | g), data,
+    sigma = ~a, weights = w
+  )
+  out <- cross_validate(fit, fold, seed = 5)
+  seeds <- with_local_seed(5, sample.int(.Machine$integer.max, 2))
+  by_hand <- brief_mixed(y ~ kernels(a, b) + z + (1 | g), data[fold == 2, ],
+    sigma = ~a, weights = w, seed = seeds[[1]]
+  )
+  left <- data[fold == 1, ]
+  expect_equal(out$log_score[fold == 1],
+    predict(by_hand, left, type = "log_score", weights = left$w)
+  )
+  expect_equal(out$fit[fold == 1], predict(by_hand, left))
+})
+
+test_that("a linear term that is constant without the fold has no effect", {
+  data <- transform(mixed_rows(), rare = as.numeric(seq_len(48) == 7))
+  fold <- rep(1:3, 16)
+  fit <- brief_mixed(y ~ kernels(a) + rare + z, data)
+  out <- cross_validate(fit, fold, seed = 5)
+  expect_lt(out$crps[[7]], 3)
+  expect_true(all(is.finite(out$log_score)))
+})
+
+test_that("linear terms, groups and offsets may be given with x and y", {
+  data <- mixed_rows()
+  fold <- rep(1:2, 24)
+  fit <- suppressMessages(quiet_fit(bark(data["a"], data$y,
+    linear = data["z"], groups = data$g, offset = data$o,
+    control = mcmc_control(2, 20, 20), seed = 1
+  )))
+  formula <- brief_mixed(y ~ kernels(a) + z + (1 | g) + offset(o), data)
+  expect_equal(
+    cross_validate(fit, fold, seed = 5)$log_score,
+    cross_validate(formula, fold, seed = 5)$log_score
   )
 })

@@ -158,13 +158,15 @@ class SumMixture {
       return std::cosh(u) * std::pow(tail(u), 2);
     };
     const double end = sign * std::max(kEnd, sign * at);
-    const int panels = static_cast<int>(std::ceil(std::abs(end - at)));
+    const int panels = static_cast<int>(std::ceil(std::abs(end - at) / kPanel));
     const double step = (end - at) / std::max(panels, 1);
     double sum =
         std::pow(tail(end), 2) * std::abs(std::sinh(end)) / (2 * least_df_ - 1);
+    double first = value(at);
     for (int k = 0; k < panels; ++k) {
-      const double a = at + k * step, m = a + step / 2, b = a + step;
-      sum += sign * simpson(value, a, b, value(a), value(m), value(b), 12);
+      const double a = at + k * step, b = a + step, last = value(b);
+      sum += sign * simpson(value, a, b, first, value(a + step / 2), last, 12);
+      first = last;
     }
     return scale_ * sum;
   }
@@ -183,7 +185,7 @@ class SumMixture {
            simpson(f, m, b, fm, fr, fb, depth - 1);
   }
 
-  static constexpr double kEnd = 6, kClose = 3e-5;
+  static constexpr double kEnd = 5, kPanel = 1.3, kClose = 5e-5;
 
   double least_df_ = std::numeric_limits<double>::infinity();
   double centre_ = 0, scale_ = 0;
