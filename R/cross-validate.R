@@ -9,10 +9,11 @@
 #'
 #' @param object A fit of [srvm()], [bark()] or [kgs()], or a list of fits to
 #'   the same responses, possibly from different engines and with different
-#'   predictors. The names of the list are the names of the models.
+#'   predictors. Numbers without censoring are the same whether their family takes
+#'   censored ones or not. The names of the list are the names of the models.
 #' @param folds The number of folds, at least 2, or a vector with the fold of
 #'   each training row. Rows are assigned to folds at random, separately for
-#'   each class. Rows of a group that the other folds do not have are predicted as
+#'   each class, and for each side on which they are censored. Rows of a group that the other folds do not have are predicted as
 #'   those of a new group, see [predict.kb_bark()]; so `folds = data$g` leaves whole
 #'   groups out.
 #' @param seed Whole number that determines folds and refits; `NULL` takes one
@@ -32,7 +33,8 @@
 #'     value below the response, uniform if predictions are calibrated (of counts,
 #'     successes and censored responses a number at random between the
 #'     probabilities of their two ends). For successes `fit` and `error` are
-#'     shares, censored responses have no `error`, and both have no `crps`;
+#'     shares, censored responses have no `error`, and both have no `crps`, nor have
+#'     uncensored ones of such families (`NA` beside fits that have it);
 #'   * for classes `class` (the most probable one), `wrong` (0 or 1), `brier`
 #'     (sum over classes of the squared error of the probability) and
 #'     `probability`, a matrix with one column per class. For [kgs()] they refer
@@ -51,7 +53,7 @@
 #'   worker are repeated (`kb_warning_worker`). After an interrupt the result has the
 #'   folds that are finished for all models (`kb_warning_interrupted`).
 #' @section Errors: `kb_error_argument` for fits to different responses, or if a
-#'   class has rows in one fold only; `kb_error_not_defined` for fits of [kbr()]
+#'   class has rows in one fold only, or those that are not censored on one side; `kb_error_not_defined` for fits of [kbr()]
 #'   (see [tune_kbr()]); `kb_error_interrupted` if no fold was finished.
 #' @references
 #' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Using stacking to
@@ -80,8 +82,7 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
   check_no_dots(...)
   fits <- check_fits(object)
   seed <- draw_seed(seed)
-  y <- training_response(fits[[1]])
-  fold <- check_folds(folds, y, seed)
+  fold <- check_folds(folds, fits[[1]], seed)
   tasks <- expand.grid(fold = sort(unique(fold)), model = seq_along(fits))
   tasks$seed <- with_local_seed(
     seed, sample.int(.Machine$integer.max, nrow(tasks))
@@ -102,13 +103,22 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
 
 new_cross_validation <- function(out, tasks, names, seed) {
   whole <- finished_folds(tasks$fold, out$done)
-  out <- do.call(rbind, out$values[whole])
+  out <- bind_scores(out$values[whole])
   out <- out[order(out$model, out$row), ]
   out$model <- factor(names[out$model], names)
   rownames(out) <- NULL
   structure(out,
     seed = seed, class = c("kb_cross_validation", "data.frame")
   )
+}
+
+# Scores that a model does not have are NA
+bind_scores <- function(parts) {
+  all <- unique(unlist(lapply(parts, names)))
+  do.call(rbind, lapply(parts, function(part) {
+    part[setdiff(all, names(part))] <- NA_real_
+    part[all]
+  }))
 }
 
 # Arguments --------------------------------------------------------------------
@@ -121,9 +131,7 @@ check_fits <- function(object) {
   }
   for (fit in object) check_refit(fit)
   same <- vapply(object, function(fit) {
-    identical(
-      unname(training_response(fit)), unname(training_response(object[[1]]))
-    )
+    identical(compared_response(fit), compared_response(object[[1]]))
   }, NA)
   if (!all(same)) {
     kb_abort(c(
@@ -137,6 +145,15 @@ check_fits <- function(object) {
   stats::setNames(object, make.unique(names))
 }
 
+# Limits that are equal in all rows are numbers: densities of the same
+compared_response <- function(fit) {
+  y <- training_response(fit)
+  if (has_limits(fit) && all(y[, 1] == y[, 2])) y <- y[, 1]
+  if (is.factor(y)) y else structure(as.double(y), dim = dim(y))
+}
+
+has_limits <- function(fit) identical(fit$mould$outcome, "interval")
+
 check_refit <- function(fit) {
   if (!inherits(fit, "kb_fit")) {
     bad_argument(fit, "object", "a fit or a list of fits")
@@ -147,15 +164,15 @@ check_refit <- function(fit) {
 }
 
 # The fold of each row
-check_folds <- function(folds, y, seed) {
-  n <- NROW(y)
+check_folds <- function(folds, fit, seed) {
+  kind <- response_kinds(fit)
+  n <- length(kind)
   if (length(folds) == 1) {
     folds <- check_count(folds, 2, n)
-    group <- if (is.factor(y)) as.integer(y) else rep(1, n)
     fold <- integer(n)
     with_local_seed(seed, {
-      order <- order(group, stats::runif(n))
-      # Deal rows one after the other through all classes, so that folds have
+      order <- order(kind, stats::runif(n))
+      # Deal rows one after the other through all kinds, so that folds have
       # equal sizes.
       fold[order] <- rep_len(sample(folds), n)
     })
@@ -167,8 +184,32 @@ check_folds <- function(folds, y, seed) {
     }
     fold <- match(folds, unique(folds))
   }
-  refuse_lost_class(fold, y)
+  refuse_lost_class(fold, training_response(fit))
+  if (has_limits(fit)) refuse_lost_limits(fold, training_response(fit))
   fold
+}
+
+# Every fold has its share of each: classes, and sides on which rows are censored
+response_kinds <- function(fit) {
+  y <- training_response(fit)
+  if (has_limits(fit)) {
+    return((y[, 1] < y[, 2]) + is.infinite(y[, 1]) + 2 * is.infinite(y[, 2]))
+  }
+  if (is.factor(y)) as.integer(y) else rep(1, NROW(y))
+}
+
+# Rows that are all censored on the same side do not make a fit
+refuse_lost_limits <- function(fold, y) {
+  for (k in 1:2) {
+    known <- which(is.finite(y[, k]))
+    if (length(unique(fold[known])) == 1) {
+      kb_abort(c(
+        "The rows outside of each fold of {.arg folds} must not all be censored on
+         the {c('left', 'right')[[k]]}.",
+        x = "{length(known)} row{?s} {?is/are} not, all in one fold."
+      ), "argument", argument = "folds")
+    }
+  }
 }
 
 refuse_lost_class <- function(fold, y) {

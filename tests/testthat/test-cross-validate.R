@@ -273,10 +273,12 @@ test_that("several classes, sigma and weights go with terms beside kernels", {
     sigma = ~a, weights = w, seed = seeds[[1]]
   )
   left <- data[fold == 1, ]
-  expect_equal(out$log_score[fold == 1],
+  expect_equal(out$log_score[fold == 1], suppressMessages(
     predict(by_hand, left, type = "log_score", weights = left$w)
+  ))
+  expect_equal(
+    out$fit[fold == 1], suppressMessages(predict(by_hand, left))
   )
-  expect_equal(out$fit[fold == 1], predict(by_hand, left))
 })
 
 test_that("a linear term that is constant without the fold has no effect", {
@@ -299,5 +301,61 @@ test_that("linear terms, groups and offsets may be given with x and y", {
   expect_equal(
     cross_validate(fit, fold, seed = 5)$log_score,
     cross_validate(formula, fold, seed = 5)$log_score
+  )
+})
+
+test_that("every fold has its share of events", {
+  skip_if_not_installed("survival")
+  data <- transform(mixed_rows(), dead = rep(c(1, 0, 0, 0, 0, 0, 0, 0), 6))
+  fit <- brief_mixed(survival::Surv(time, dead) ~ a, data)
+  for (seed in 1:20) {
+    counts <- table(check_folds(5, fit, seed), data$dead)
+    expect_true(all(apply(counts, 2, function(v) diff(range(v))) <= 1))
+  }
+  sides <- with(data, cbind(
+    ifelse(a < -0.5, NA, y), ifelse(a > 0.5, NA, y + (abs(a) < 0.2))
+  ))
+  limits <- brief_mixed(
+    survival::Surv(l, u, type = "interval2") ~ b,
+    transform(data, l = sides[, 1], u = sides[, 2]),
+    family = stats::gaussian()
+  )
+  kind <- paste(is.na(sides[, 1]), is.na(sides[, 2]), sides[, 1] == sides[, 2])
+  expect_identical(
+    unname(tapply(response_kinds(limits), kind, function(v) length(unique(v)))),
+    array(rep(1L, 4))
+  )
+  expect_identical(length(unique(response_kinds(limits))), 4L)
+  counts <- table(check_folds(4, limits, 1), kind)
+  expect_true(all(apply(counts, 2, function(v) diff(range(v))) <= 1))
+  expect_error(cross_validate(fit, data$dead), class = "kb_error_argument")
+  one <- brief_mixed(
+    survival::Surv(time, rep(1:0, c(1, 47))) ~ a, data
+  )
+  expect_error(cross_validate(one, 3, seed = 1), class = "kb_error_argument")
+})
+
+test_that("numbers without censoring are the same in all families", {
+  skip_if_not_installed("survival")
+  data <- transform(mixed_rows(), all = 1)
+  models <- list(
+    number = brief_mixed(time ~ a + z, data),
+    weibull = brief_mixed(survival::Surv(time, all) ~ a + z, data),
+    lognormal = brief_mixed(time ~ a + z, data, family = "lognormal"),
+    srvm = quiet_fit(srvm(time ~ a + z, data, kernel_gaussian(1),
+      control = smc_control(50), seed = 1
+    ))
+  )
+  out <- cross_validate(models, 3, seed = 1)
+  alone <- cross_validate(models["weibull"], 3, seed = 1)
+  expect_identical(out$fold[out$model == "weibull"], alone$fold)
+  expect_identical(tapply(is.na(out$crps), out$model, mean),
+    tapply(c(0, 1, 1, 0), factor(names(models), names(models)), mean)
+  )
+  expect_true(all(is.finite(summary(out)$elpd)))
+  expect_output(print(out), "lognormal")
+  other <- brief_mixed(survival::Surv(time, dead) ~ a + z, data)
+  expect_error(cross_validate(list(models$number, other)),
+    class = "kb_error_argument"
   )
 })
