@@ -9,13 +9,13 @@
 #'
 #' @param object A fit of [srvm()], [bark()] or [kgs()], or a list of fits to
 #'   the same responses, possibly from different engines and with different
-#'   predictors. Numbers without censoring are the same whether their family takes
-#'   censored ones or not. The names of the list are the names of the models.
+#'   predictors. Numbers without censoring are the same whether their family
+#'   takes censored ones or not. The names of the list are the names of the models.
 #' @param folds The number of folds, at least 2, or a vector with the fold of
 #'   each training row. Rows are assigned to folds at random, separately for
-#'   each class, and for each side on which they are censored. Rows of a group that the other folds do not have are predicted as
-#'   those of a new group, see [predict.kb_bark()]; so `folds = data$g` leaves whole
-#'   groups out.
+#'   each class, and for each side on which they are censored. Rows of a group
+#'   that the other folds do not have are predicted as those of a new group, see
+#'   [predict.kb_bark()]; so `folds = data$g` leaves whole groups out.
 #' @param seed Whole number that determines folds and refits; `NULL` takes one
 #'   from R's generator.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -33,8 +33,8 @@
 #'     value below the response, uniform if predictions are calibrated (of counts,
 #'     successes and censored responses a number at random between the
 #'     probabilities of their two ends). For successes `fit` and `error` are
-#'     shares, censored responses have no `error`, and both have no `crps`, nor have
-#'     uncensored ones of such families (`NA` beside fits that have it);
+#'     shares, and censored responses have no `error`. Successes and families that
+#'     take censored responses have no `crps` (`NA` beside fits that have it);
 #'   * for classes `class` (the most probable one), `wrong` (0 or 1), `brier`
 #'     (sum over classes of the squared error of the probability) and
 #'     `probability`, a matrix with one column per class. For [kgs()] they refer
@@ -53,8 +53,8 @@
 #'   worker are repeated (`kb_warning_worker`). After an interrupt the result has the
 #'   folds that are finished for all models (`kb_warning_interrupted`).
 #' @section Errors: `kb_error_argument` for fits to different responses, or if a
-#'   class has rows in one fold only, or those that are not censored on one side; `kb_error_not_defined` for fits of [kbr()]
-#'   (see [tune_kbr()]); `kb_error_interrupted` if no fold was finished.
+#'   class has rows in one fold only, or those that are not censored on one side;
+#'   `kb_error_not_defined` for fits of [kbr()] (see [tune_kbr()]); `kb_error_interrupted` if no fold was finished.
 #' @references
 #' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Using stacking to
 #' average Bayesian predictive distributions. *Bayesian Analysis* 13, 917-1007.
@@ -204,8 +204,8 @@ refuse_lost_limits <- function(fold, y) {
     known <- which(is.finite(y[, k]))
     if (length(unique(fold[known])) == 1) {
       kb_abort(c(
-        "The rows outside of each fold of {.arg folds} must not all be censored on
-         the {c('left', 'right')[[k]]}.",
+        "The rows outside of each fold of {.arg folds} must not all be censored
+         on the {c('left', 'right')[[k]]}.",
         x = "{length(known)} row{?s} {?is/are} not, all in one fold."
       ), "argument", argument = "folds")
     }
@@ -298,8 +298,8 @@ refit_bark <- function(recipe, data) {
   )
 }
 
-#' The terms beside kernels as a fit without these rows has them: other groups are
-#' new, and linear terms that no longer vary have no effect
+#' The terms beside kernels as a fit without these rows has them: other groups
+#' are new, and linear terms that no longer vary have no effect
 #' @noRd
 without_rows <- function(recipe, out) {
   terms <- recipe$mould$mixed

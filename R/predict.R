@@ -120,8 +120,8 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
   unscale_mean(fit$settings$scaling, out)
 }
 
-# Variances (squared scales) of the noise of responses, in the units that the model
-# sees: a line for each row, or one for all
+# Variances (squared scales) of the noise of responses, in the units that the
+# model sees: a line for each row, or one for all
 response_noise <- function(fit, moments, pool, weights = NULL) {
   noise <- moments$noise
   if (is.null(noise)) {
@@ -153,8 +153,8 @@ regression_log_score <- function(fit, x, y, pool, weights = NULL) {
   as.double(unlist(blocks)) - log(scaling$y_scale)
 }
 
-#' Continuous ranked probability scores of responses, in their own units, and the
-#' probabilities of smaller ones
+#' Continuous ranked probability scores of responses, in their own units, and
+#' the probabilities of smaller ones
 #' @return Matrix, rows x 2.
 #' @noRd
 regression_crps <- function(fit, x, y, pool, weights = NULL) {
@@ -176,8 +176,8 @@ predictive_variance <- function(fit, moments, interval, pool, weights = NULL) {
     return(moments$variance)
   }
   noise <- response_noise(fit, moments, pool, weights)
-  each <- if (nrow(noise) == 1) rep(noise, each = nrow(moments$variance)) else noise
-  moments$variance + each
+  n <- nrow(moments$variance)
+  moments$variance + if (nrow(noise) == n) noise else rep(noise, each = n)
 }
 
 # Draws ------------------------------------------------------------------------
