@@ -161,6 +161,10 @@ student_log_density_cpp <- function(means, variances, noise, weights, df, y) {
     .Call(`_kernelbayes_student_log_density_cpp`, means, variances, noise, weights, df, y)
 }
 
+mixture_crps_cpp <- function(means, variances, noise, weights, df, y) {
+    .Call(`_kernelbayes_mixture_crps_cpp`, means, variances, noise, weights, df, y)
+}
+
 stream_uniform_cpp <- function(from) {
     .Call(`_kernelbayes_stream_uniform_cpp`, from)
 }

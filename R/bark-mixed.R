@@ -63,14 +63,6 @@ refuse_mixed_terms <- function(mould, prior, control) {
   }
 }
 
-# The intercept of families that always have one, and an offset, do not count
-refuse_other_terms <- function(fit, what) {
-  recipe <- fit$mould$mixed
-  beside <- length(recipe$linear_columns) > 0 || length(recipe$groups) > 0
-  always <- inherits(fit, "kb_bark") && is_glm(fit)
-  if (beside || !always) refuse_mixed_fit(fit, what)
-}
-
 has_offset <- function(fit) length(fit$mould$mixed$offset_column) > 0
 
 refuse_mixed_fit <- function(fit, what) {

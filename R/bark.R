@@ -78,9 +78,8 @@
 #' regression. [bark_prior()] describes the priors. All coefficients of linear
 #' terms and of groups are integrated out while kernels move, of several factors
 #' those of one and of the factors that it is nested in, in turns.
-#' [evidence()][evidence.kb_bark], [cross_validate()], temperatures and the
-#' truncation approximation are not defined with such terms (for the families of
-#' the next sections cross-validation is with an offset alone).
+#' [evidence()][evidence.kb_bark], temperatures and the truncation approximation are
+#' not defined with such terms.
 #'
 #' @section Counts:
 #' f is the log of the mean and has an intercept beside the kernels. Its prior is

@@ -32,9 +32,13 @@ NULL
 #' Predictions are of the types `"numeric"`, `"class"`, `"prob"`, `"conf_int"`
 #' (credible intervals of the regression function, or of the probabilities),
 #' `"pred_int"` and `"raw"`. Factors become indicators, one column per level;
-#' predictors are standardised by the fit function. In regression `bark_spec()`
-#' uses importance and frequency weights as `weights`. Counts are regression with
-#' `family` in `parsnip::set_engine()`.
+#' predictors are standardised by the fit function. Counts are regression with
+#' `family` in `parsnip::set_engine()`, such as `family = "poisson"`.
+#'
+#' `bark_spec()` passes importance and frequency weights to [bark()] as `weights`, in
+#' classification only with the logit link, `family = binomial()` in
+#' `parsnip::set_engine()`. Of counts, classes and times they count rows; of other
+#' numbers they divide the variance of the noise.
 #'
 #' Censored regression takes `Surv()` responses in formulas; its predictions are of
 #' the types `"time"` (the median), `"survival"` (with `eval_time`),
@@ -147,11 +151,14 @@ bark_train <- function(x, y, weights = NULL, type = NULL, alpha = NULL,
 #' @rdname bark_train
 #' @param formula,data As in [bark()].
 #' @export
-bark_train_censored <- function(formula, data, type = NULL, alpha = NULL,
-                                eps = NULL, gamma = NULL, iter = NULL,
-                                prior = NULL, control = NULL, ...) {
+bark_train_censored <- function(formula, data, weights = NULL, type = NULL,
+                                alpha = NULL, eps = NULL, gamma = NULL,
+                                iter = NULL, prior = NULL, control = NULL, ...) {
+  if (!is.null(weights)) weights <- as.double(weights)
   given <- trained_settings(type, alpha, eps, gamma, iter, prior, control)
-  do.call(bark, c(list(formula, data), given, list(...)))
+  do.call(bark, c(
+    list(formula, data), given, given_only(weights), list(...)
+  ))
 }
 
 #' @rdname bark_train
@@ -260,11 +267,14 @@ register_mode <- function(spec, mode) {
   parsnip::set_model_engine(spec, mode, "kernelbayes")
   parsnip::set_dependency(spec, "kernelbayes", "kernelbayes", mode)
   censored <- mode == "censored regression"
-  protect <- c("x", "y", if (spec == "bark_spec") "weights")
+  protect <- c(
+    if (censored) c("formula", "data") else c("x", "y"),
+    if (spec == "bark_spec") "weights"
+  )
   train <- sub("spec", "train", spec)
   parsnip::set_fit(spec, mode, "kernelbayes", list(
     interface = if (censored) "formula" else "data.frame",
-    protect = if (censored) c("formula", "data") else protect,
+    protect = protect,
     func = c(
       pkg = "kernelbayes", fun = if (censored) paste0(train, "_censored") else train
     ),

@@ -9,10 +9,13 @@
 #'
 #' @param object A fit of [srvm()], [bark()] or [kgs()], or a list of fits to
 #'   the same responses, possibly from different engines and with different
-#'   predictors. The names of the list are the names of the models.
+#'   predictors. Numbers without censoring are the same whether their family
+#'   takes censored ones or not. The names of the list are the names of the models.
 #' @param folds The number of folds, at least 2, or a vector with the fold of
 #'   each training row. Rows are assigned to folds at random, separately for
-#'   each class.
+#'   each class, and for each side on which they are censored. Rows of a group
+#'   that the other folds do not have are predicted as those of a new group, see
+#'   [predict.kb_bark()]; so `folds = data$g` leaves whole groups out.
 #' @param seed Whole number that determines folds and refits; `NULL` takes one
 #'   from R's generator.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -30,7 +33,8 @@
 #'     value below the response, uniform if predictions are calibrated (of counts,
 #'     successes and censored responses a number at random between the
 #'     probabilities of their two ends). For successes `fit` and `error` are
-#'     shares, censored responses have no `error`, and both have no `crps`;
+#'     shares, and censored responses have no `error`. Successes and families that
+#'     take censored responses have no `crps` (`NA` beside fits that have it);
 #'   * for classes `class` (the most probable one), `wrong` (0 or 1), `brier`
 #'     (sum over classes of the squared error of the probability) and
 #'     `probability`, a matrix with one column per class. For [kgs()] they refer
@@ -49,8 +53,8 @@
 #'   worker are repeated (`kb_warning_worker`). After an interrupt the result has the
 #'   folds that are finished for all models (`kb_warning_interrupted`).
 #' @section Errors: `kb_error_argument` for fits to different responses, or if a
-#'   class has rows in one fold only; `kb_error_not_defined` for fits of [kbr()]
-#'   (see [tune_kbr()]); `kb_error_interrupted` if no fold was finished.
+#'   class has rows in one fold only, or those that are not censored on one side;
+#'   `kb_error_not_defined` for fits of [kbr()] (see [tune_kbr()]); `kb_error_interrupted` if no fold was finished.
 #' @references
 #' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Using stacking to
 #' average Bayesian predictive distributions. *Bayesian Analysis* 13, 917-1007.
@@ -78,8 +82,7 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
   check_no_dots(...)
   fits <- check_fits(object)
   seed <- draw_seed(seed)
-  y <- training_response(fits[[1]])
-  fold <- check_folds(folds, y, seed)
+  fold <- check_folds(folds, fits[[1]], seed)
   tasks <- expand.grid(fold = sort(unique(fold)), model = seq_along(fits))
   tasks$seed <- with_local_seed(
     seed, sample.int(.Machine$integer.max, nrow(tasks))
@@ -100,13 +103,22 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
 
 new_cross_validation <- function(out, tasks, names, seed) {
   whole <- finished_folds(tasks$fold, out$done)
-  out <- do.call(rbind, out$values[whole])
+  out <- bind_scores(out$values[whole])
   out <- out[order(out$model, out$row), ]
   out$model <- factor(names[out$model], names)
   rownames(out) <- NULL
   structure(out,
     seed = seed, class = c("kb_cross_validation", "data.frame")
   )
+}
+
+# Scores that a model does not have are NA
+bind_scores <- function(parts) {
+  all <- unique(unlist(lapply(parts, names)))
+  do.call(rbind, lapply(parts, function(part) {
+    part[setdiff(all, names(part))] <- NA_real_
+    part[all]
+  }))
 }
 
 # Arguments --------------------------------------------------------------------
@@ -119,9 +131,7 @@ check_fits <- function(object) {
   }
   for (fit in object) check_refit(fit)
   same <- vapply(object, function(fit) {
-    identical(
-      unname(training_response(fit)), unname(training_response(object[[1]]))
-    )
+    identical(compared_response(fit), compared_response(object[[1]]))
   }, NA)
   if (!all(same)) {
     kb_abort(c(
@@ -135,6 +145,15 @@ check_fits <- function(object) {
   stats::setNames(object, make.unique(names))
 }
 
+# Limits that are equal in all rows are numbers: densities of the same
+compared_response <- function(fit) {
+  y <- training_response(fit)
+  if (has_limits(fit) && all(y[, 1] == y[, 2])) y <- y[, 1]
+  if (is.factor(y)) y else structure(as.double(y), dim = dim(y))
+}
+
+has_limits <- function(fit) identical(fit$mould$outcome, "interval")
+
 check_refit <- function(fit) {
   if (!inherits(fit, "kb_fit")) {
     bad_argument(fit, "object", "a fit or a list of fits")
@@ -145,15 +164,15 @@ check_refit <- function(fit) {
 }
 
 # The fold of each row
-check_folds <- function(folds, y, seed) {
-  n <- NROW(y)
+check_folds <- function(folds, fit, seed) {
+  kind <- response_kinds(fit)
+  n <- length(kind)
   if (length(folds) == 1) {
     folds <- check_count(folds, 2, n)
-    group <- if (is.factor(y)) as.integer(y) else rep(1, n)
     fold <- integer(n)
     with_local_seed(seed, {
-      order <- order(group, stats::runif(n))
-      # Deal rows one after the other through all classes, so that folds have
+      order <- order(kind, stats::runif(n))
+      # Deal rows one after the other through all kinds, so that folds have
       # equal sizes.
       fold[order] <- rep_len(sample(folds), n)
     })
@@ -165,8 +184,32 @@ check_folds <- function(folds, y, seed) {
     }
     fold <- match(folds, unique(folds))
   }
-  refuse_lost_class(fold, y)
+  refuse_lost_class(fold, training_response(fit))
+  if (has_limits(fit)) refuse_lost_limits(fold, training_response(fit))
   fold
+}
+
+# Every fold has its share of each: classes, and sides on which rows are censored
+response_kinds <- function(fit) {
+  y <- training_response(fit)
+  if (has_limits(fit)) {
+    return((y[, 1] < y[, 2]) + is.infinite(y[, 1]) + 2 * is.infinite(y[, 2]))
+  }
+  if (is.factor(y)) as.integer(y) else rep(1, NROW(y))
+}
+
+# Rows that are all censored on the same side do not make a fit
+refuse_lost_limits <- function(fold, y) {
+  for (k in 1:2) {
+    known <- which(is.finite(y[, k]))
+    if (length(unique(fold[known])) == 1) {
+      kb_abort(c(
+        "The rows outside of each fold of {.arg folds} must not all be censored
+         on the {c('left', 'right')[[k]]}.",
+        x = "{length(known)} row{?s} {?is/are} not, all in one fold."
+      ), "argument", argument = "folds")
+    }
+  }
 }
 
 refuse_lost_class <- function(fold, y) {
@@ -199,8 +242,6 @@ finished_folds <- function(fold, done) {
 
 # The parts of a fit that a refit needs, without draws
 refit_recipe <- function(fit) {
-  refuse_other_terms(fit, "cross_validate")
-  rows <- training_rows(fit)
   list(
     fit = switch(intersect(class(fit), c("kb_srvm", "kb_bark", "kb_kgs")),
       kb_srvm = "srvm", kb_bark = "bark", kb_kgs = "kgs"
@@ -212,113 +253,156 @@ refit_recipe <- function(fit) {
       ),
       keep.null = TRUE
     ),
-    x = fit$data$x[rows, , drop = FALSE], y = pick_rows(fit$data$y, rows),
-    weights = fit$data$weights[rows],
-    offset = if (has_offset(fit)) mixed_offset(fit)[rows]
+    data = pick_data(fit$data, training_rows(fit)), mould = fit$mould
   )
 }
 
 # One model without one fold: one line per row that was left out
 score_fold <- function(task, shared) {
-  recipe <- shared$fits[[task$model]]
   out <- shared$fold == task$fold
-  pick <- function(v, rows) if (is.null(v)) NULL else pick_rows(v, which(rows))
-  arguments <- c(
-    list(recipe$x[!out, , drop = FALSE], pick(recipe$y, !out)), recipe$arguments,
-    list(seed = task$seed, progress = FALSE)
-  )
-  arguments$weights <- pick(recipe$weights, !out)
-  arguments$offset <- pick(recipe$offset, !out)
-  arguments$control["checkpoint"] <- list(NULL)
-  fit <- withCallingHandlers(do.call(recipe$fit, arguments, quote = TRUE),
+  recipe <- without_rows(shared$fits[[task$model]], out)
+  recipe$arguments$control["checkpoint"] <- list(NULL)
+  recipe$arguments[c("seed", "progress")] <- list(task$seed, FALSE)
+  refit <- if (recipe$fit == "bark") refit_bark else refit_xy
+  fit <- withCallingHandlers(
+    refit(recipe, pick_data(recipe$data, which(!out))),
     # An interrupted fit does not count as a result of this fold.
     kb_warning_interrupted = function(w) stop_task(),
     kb_warning = function(w) invokeRestart("muffleWarning"),
     kb_message = function(m) invokeRestart("muffleMessage")
   )
-  scores <- score_rows(
-    fit, recipe$x[out, , drop = FALSE], pick(recipe$y, out),
-    list(
-      weights = pick(recipe$weights, out), offset = pick(recipe$offset, out)
-    )
-  )
+  left <- pick_data(recipe$data, which(out))
+  rows <- complete_x(cbind(left$x, left$mixed), left$y, left$weights)
   cbind(
-    data.frame(model = task$model, row = which(out), fold = task$fold), scores
+    data.frame(model = task$model, row = which(out), fold = task$fold),
+    score_rows(fit, rows)
   )
 }
 
-#' @param more `weights` and `offset` of the rows, or NULL.
+refit_xy <- function(recipe, data) {
+  at <- recipe$mould$mixed$offset_column
+  arguments <- recipe$arguments
+  arguments$weights <- data$weights
+  arguments$offset <- if (length(at) > 0) data$mixed[, at]
+  do.call(recipe$fit, c(list(data$x, data$y), arguments), quote = TRUE)
+}
+
+# From the mould on, which knows the terms of the columns
+refit_bark <- function(recipe, data) {
+  mould <- recipe$mould
+  mould[c("x", "y", "weights")] <- data[c("x", "y", "weights")]
+  mould["row_names"] <- list(NULL)
+  mould$mixed_x <- data$mixed
+  bark_fit(
+    mould, c(recipe$arguments, list(keep_data = TRUE)), quote(bark()), now()
+  )
+}
+
+#' The terms beside kernels as a fit without these rows has them: other groups
+#' are new, and linear terms that no longer vary have no effect
 #' @noRd
-score_rows <- function(fit, x, y, more) {
-  if (is.factor(y)) {
-    score_classes(fit, x, y, more["offset"])
+without_rows <- function(recipe, out) {
+  terms <- recipe$mould$mixed
+  x <- recipe$data$mixed
+  for (column in terms$linear_columns) {
+    rest <- x[!out, column]
+    if (all(rest == rest[[1]])) x[, column] <- rest[[1]]
+  }
+  for (k in seq_along(terms$groups)) {
+    column <- terms$group_columns[[k]][[1]]
+    number <- x[, column]
+    known <- sort(unique(number[!out]))
+    others <- setdiff(number, known)
+    x[, column] <- c(seq_along(known), -seq_along(others))[
+      match(number, c(known, others))
+    ]
+    terms$groups[[k]]$levels <- terms$groups[[k]]$levels[known]
+  }
+  recipe$mould$mixed <- terms
+  recipe$data$mixed <- x
+  recipe
+}
+
+# Scores -----------------------------------------------------------------------
+
+#' @param rows Complete rows as `prediction_rows()` has them, with responses.
+#' @noRd
+score_rows <- function(fit, rows) {
+  if (is.factor(rows$y)) {
+    score_classes(fit, rows)
   } else if (is_gaussian(fit)) {
-    score_numbers(fit, x, y, more)
+    score_numbers(fit, rows)
   } else {
-    score_others(fit, x, y, more["offset"])
+    score_others(fit, rows)
   }
 }
 
-# Predictions with those of `more` that are not NULL
-asker <- function(fit, x, more) {
-  force(more)
-  function(...) {
-    do.call(stats::predict, c(list(fit, x, ...), Filter(length, more)))
-  }
-}
-
-score_numbers <- function(fit, x, y, more) {
-  ask <- asker(fit, x, more)
-  above <- above_quantiles(ask, y)
-  mean <- asker(fit, x, more["offset"])()
+score_numbers <- function(fit, rows) {
+  pool <- posterior_pool(fit)
+  mean <- posterior_mean(fit, rows$x, pool)
   data.frame(
-    log_score = ask(type = "log_score", newy = y), fit = mean,
-    error = y - mean, crps = quantile_crps(above),
-    pit = rowMeans(above > 0)
+    log_score = regression_log_score(
+      fit, rows$x, rows$y, pool, rows$weights
+    ), fit = mean, error = rows$y - mean,
+    regression_crps(fit, rows$x, rows$y, pool, rows$weights)
   )
 }
 
 crps_probs <- seq(0.005, 0.995, 0.01)
 
-# Responses minus quantiles, rows x `crps_probs`
-above_quantiles <- function(ask, y) y - ask(type = "quantile", probs = crps_probs)
-
-# The ranked score is twice the mean over quantiles of the pinball loss
-quantile_crps <- function(above) {
+# Twice the mean over quantiles, rows x `crps_probs`, of the pinball loss
+quantile_crps <- function(y, quantiles) {
+  above <- y - quantiles
   2 * rowMeans(above * (rep(crps_probs, each = nrow(above)) - (above < 0)))
 }
 
 # Counts, successes and numbers that may be censored
-score_others <- function(fit, x, y, more) {
-  ask <- asker(fit, x, more)
-  mean <- ask(type = "response")
-  mixed <- check_new_mixed(fit, NULL, NULL, more$offset)
-  rows <- prediction_rows(fit, x, y, FALSE, TRUE, NULL, mixed)
+score_others <- function(fit, rows) {
+  mean <- predict_rows(fit, rows, "response")
   out <- data.frame(
-    log_score = ask(type = "log_score", newy = y), fit = mean,
-    error = shown_response(fit, y) - mean
+    log_score = predict_rows(fit, rows, "log_score"), fit = mean,
+    error = shown_response(fit, rows$y) - mean
   )
   if (fit$mould$outcome == "numeric") {
-    out$crps <- quantile_crps(above_quantiles(ask, y))
+    out$crps <- quantile_crps(
+      rows$y, predict_rows(fit, rows, "quantile", crps_probs)
+    )
   }
   out$pit <- drawn_pit(predictive_ends(fit, rows), fit$seed)
   out
 }
 
-score_classes <- function(fit, x, y, more) {
-  ask <- asker(fit, x, more)
-  type <- if (inherits(fit, "kb_kgs")) "noisy_prob" else "prob"
-  p <- ask(type = type)
+score_classes <- function(fit, rows) {
+  y <- rows$y
+  p <- predict_rows(fit, rows, "prob")
   hit <- diag(nlevels(y))[as.integer(y), , drop = FALSE]
   best <- max.col(p, ties.method = "first")
   out <- data.frame(
-    log_score = ask(type = "log_score", newy = y),
+    log_score = predict_rows(fit, rows, "log_score"),
     class = factor(levels(y)[best], levels(y)),
     wrong = as.integer(best != as.integer(y)), brier = rowSums((p - hit)^2)
   )
   out$probability <- p
   out$response <- y
   out
+}
+
+# Predictions of classes, as observed, and of other families than gaussian
+predict_rows <- function(fit, rows, type, probs = NULL) {
+  if (inherits(fit, "kb_kgs")) {
+    return(switch(type,
+      prob = kgs_probability(fit, rows$x, TRUE, noisy = TRUE),
+      log_score = kgs_log_score(fit, rows$x, rows$y, TRUE)
+    ))
+  }
+  predict <- if (is_multinomial(fit)) {
+    predict_fields
+  } else if (is_glm(fit)) {
+    function(...) predict_glm(..., probs = probs, times = NULL)
+  } else {
+    predict_classes
+  }
+  predict(fit, rows, type, interval = "none", level = 0.9, ndraws = NULL)
 }
 
 # Summary ----------------------------------------------------------------------

@@ -83,12 +83,23 @@ check_family <- function(family, more = character()) {
     kb_abort(c(
       "{.arg family} must be {.or {.code {codes}}}.",
       x = "It is {.code {code}}.",
-      i = if (length(more) == 0 && family$family == "binomial") {
-        "Write {.code family = binomial(\"probit\")}, or use {.fn bark}."
-      }
+      i = family_hint(family, more)
     ), "argument", argument = "family")
   }
   names(known)[[match(code, codes)]]
+}
+
+# What a user of this family object may want
+family_hint <- function(family, more) {
+  if (length(more) == 0 && family$family == "binomial") {
+    "Write {.code family = binomial(\"probit\")}, or use {.fn bark}."
+  } else if (grepl("^negative binomial", family$family, ignore.case = TRUE)) {
+    if ("negbinomial" %in% more) {
+      "Write {.code family = \"negbinomial\"}, which learns the size (theta)."
+    } else {
+      "{.fn bark} has {.code family = \"negbinomial\"}."
+    }
+  }
 }
 
 # The kind of response of a family

@@ -109,7 +109,11 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
   df <- if (interval == "prediction") noise_df(fit, pool) else Inf
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     if (has_student_noise(df)) {
-      return(student_quantiles(fit, moments, pool, df, probs, weights[rows]))
+      return(student_quantiles_cpp(
+        moments$mean, moments$variance,
+        response_noise(fit, moments, pool, weights[rows]), pool$weights, df,
+        probs
+      ))
     }
     mixture_quantiles_cpp(
       moments$mean,
@@ -121,48 +125,15 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
   unscale_mean(fit$settings$scaling, out)
 }
 
-# The same for rows of the model with Student-t noise: in units in which the
-# noise of each row has the scale of weight 1
-student_quantiles <- function(fit, moments, pool, df, probs, weights = NULL) {
-  if (!is.null(moments$noise)) {
-    each <- lapply(varying_rows(moments, weights), function(row) {
-      student_quantiles_cpp(
-        row$mean, row$variance, row$noise, pool$weights, df, probs
-      )
-    })
-    return(do.call(rbind, each))
+# Variances (squared scales) of the noise of responses, in the units that the
+# model sees: a line for each row, or one for all
+response_noise <- function(fit, moments, pool, weights = NULL) {
+  noise <- moments$noise
+  if (is.null(noise)) {
+    noise <- noise_variance(fit, pool)
+    return(if (is.null(weights)) rbind(noise) else outer(1 / weights, noise))
   }
-  root <- if (is.null(weights)) 1 else sqrt(weights)
-  student_quantiles_cpp(
-    root * moments$mean, root^2 * moments$variance, noise_variance(fit, pool),
-    pool$weights, df, probs
-  ) / root
-}
-
-# Rows whose noise has a variance of its own, one by one
-varying_rows <- function(moments, weights) {
-  noise <- moments$noise / if (is.null(weights)) 1 else weights
-  lapply(seq_len(nrow(noise)), function(i) {
-    list(
-      mean = moments$mean[i, , drop = FALSE],
-      variance = moments$variance[i, , drop = FALSE], noise = noise[i, ]
-    )
-  })
-}
-
-student_log_density <- function(fit, moments, pool, df, y, weights = NULL) {
-  if (!is.null(moments$noise)) {
-    return(unlist(Map(function(row, y) {
-      student_log_density_cpp(
-        row$mean, row$variance, row$noise, pool$weights, df, y
-      )
-    }, varying_rows(moments, weights), y)))
-  }
-  root <- if (is.null(weights)) 1 else sqrt(weights)
-  student_log_density_cpp(
-    root * moments$mean, root^2 * moments$variance, noise_variance(fit, pool),
-    pool$weights, df, root * y
-  ) + log(root)
+  if (is.null(weights)) noise else noise / weights
 }
 
 # Log predictive density of responses, in their own units
@@ -172,8 +143,10 @@ regression_log_score <- function(fit, x, y, pool, weights = NULL) {
   df <- noise_df(fit, pool)
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     if (has_student_noise(df)) {
-      return(student_log_density(fit, moments, pool, df, y[rows],
-        weights[rows]
+      return(student_log_density_cpp(
+        moments$mean, moments$variance,
+        response_noise(fit, moments, pool, weights[rows]), pool$weights, df,
+        y[rows]
       ))
     }
     mixture_log_density_cpp(
@@ -185,20 +158,31 @@ regression_log_score <- function(fit, x, y, pool, weights = NULL) {
   as.double(unlist(blocks)) - log(scaling$y_scale)
 }
 
+#' Continuous ranked probability scores of responses, in their own units, and
+#' the probabilities of smaller ones
+#' @return Matrix, rows x 2.
+#' @noRd
+regression_crps <- function(fit, x, y, pool, weights = NULL) {
+  scaling <- fit$settings$scaling
+  y <- scaling_y(scaling, y)
+  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    mixture_crps_cpp(
+      moments$mean, moments$variance,
+      response_noise(fit, moments, pool, weights[rows]), pool$weights,
+      noise_df(fit, pool), y[rows]
+    )
+  })
+  out <- do.call(rbind, blocks)
+  cbind(crps = unscale_sd(scaling, out[, 1]), pit = out[, 2])
+}
+
 predictive_variance <- function(fit, moments, interval, pool, weights = NULL) {
   if (interval == "credible") {
     return(moments$variance)
   }
-  # Of each row, where it varies.
-  if (!is.null(moments$noise)) {
-    w <- if (is.null(weights)) 1 else weights
-    return(moments$variance + moments$noise / w)
-  }
-  noise <- noise_variance(fit, pool)
-  if (is.null(weights)) {
-    return(sweep(moments$variance, 2, noise, "+"))
-  }
-  moments$variance + outer(1 / weights, noise)
+  noise <- response_noise(fit, moments, pool, weights)
+  n <- nrow(moments$variance)
+  moments$variance + if (nrow(noise) == n) noise else rep(noise, each = n)
 }
 
 # Draws ------------------------------------------------------------------------

@@ -479,13 +479,13 @@ BEGIN_RCPP
 END_RCPP
 }
 // student_quantiles_cpp
-Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& probabilities);
+Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::MatrixXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& probabilities);
 RcppExport SEXP _kernelbayes_student_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP probabilitiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type probabilities(probabilitiesSEXP);
@@ -494,17 +494,32 @@ BEGIN_RCPP
 END_RCPP
 }
 // student_log_density_cpp
-Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
+Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::MatrixXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
 RcppExport SEXP _kernelbayes_student_log_density_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
     rcpp_result_gen = Rcpp::wrap(student_log_density_cpp(means, variances, noise, weights, df, y));
+    return rcpp_result_gen;
+END_RCPP
+}
+// mixture_crps_cpp
+Eigen::MatrixXd mixture_crps_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::MatrixXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
+RcppExport SEXP _kernelbayes_mixture_crps_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP ySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    rcpp_result_gen = Rcpp::wrap(mixture_crps_cpp(means, variances, noise, weights, df, y));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -701,6 +716,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
     {"_kernelbayes_student_quantiles_cpp", (DL_FUNC) &_kernelbayes_student_quantiles_cpp, 6},
     {"_kernelbayes_student_log_density_cpp", (DL_FUNC) &_kernelbayes_student_log_density_cpp, 6},
+    {"_kernelbayes_mixture_crps_cpp", (DL_FUNC) &_kernelbayes_mixture_crps_cpp, 6},
     {"_kernelbayes_stream_uniform_cpp", (DL_FUNC) &_kernelbayes_stream_uniform_cpp, 1},
     {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
     {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernelbayes/mixture.hpp"
+#include "kernelbayes/mixture_crps.hpp"
 #include "kernelbayes/student_mixture.hpp"
 
 namespace {
@@ -21,21 +22,22 @@ void for_each_row(const Eigen::MatrixXd& means,
   }
 }
 
-// The same for mixtures of f + t, with one noise variance per column; degrees
-// of freedom too, or one number for all.
+// The same for mixtures of f + t. `noise`: squared scales of t, a line for each
+// row or one for all; degrees of freedom per column, or one number for all.
 template <typename Body>
 void for_each_student(const Eigen::MatrixXd& means,
                       const Eigen::MatrixXd& variances,
-                      const Eigen::VectorXd& noise,
+                      const Eigen::MatrixXd& noise,
                       const Eigen::VectorXd& weights,
                       const kernelbayes::StudentRules& rules, Body body) {
-  Eigen::VectorXd m(means.cols()), v(means.cols());
+  Eigen::VectorXd m(means.cols()), v(means.cols()), s(means.cols());
   for (Eigen::Index i = 0; i < means.rows(); ++i) {
     m = means.row(i);
     v = variances.row(i);
+    s = noise.row(noise.rows() == 1 ? 0 : i);
     body(i,
          kernelbayes::StudentMixture{static_cast<int>(m.size()), weights.data(),
-                                     m.data(), v.data(), noise.data(), rules});
+                                     m.data(), v.data(), s.data(), rules});
   }
 }
 
@@ -80,7 +82,7 @@ Eigen::VectorXd mixture_log_density_cpp(const Eigen::MatrixXd& means,
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means,
                                       const Eigen::MatrixXd& variances,
-                                      const Eigen::VectorXd& noise,
+                                      const Eigen::MatrixXd& noise,
                                       const Eigen::VectorXd& weights,
                                       const std::vector<double>& df,
                                       const Eigen::VectorXd& probabilities) {
@@ -107,7 +109,7 @@ Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means,
 // [[Rcpp::export(rng = false)]]
 Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means,
                                         const Eigen::MatrixXd& variances,
-                                        const Eigen::VectorXd& noise,
+                                        const Eigen::MatrixXd& noise,
                                         const Eigen::VectorXd& weights,
                                         const std::vector<double>& df,
                                         const Eigen::VectorXd& y) {
@@ -117,5 +119,25 @@ Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means,
       [&](Eigen::Index i, const kernelbayes::StudentMixture& mixture) {
         out[i] = mixture.log_density(y[i]);
       });
+  return out;
+}
+
+// Continuous ranked probability score of f + e of each row at y, and the
+// probability of a value below y. e is Student-t, or normal (infinite df).
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd mixture_crps_cpp(const Eigen::MatrixXd& means,
+                                 const Eigen::MatrixXd& variances,
+                                 const Eigen::MatrixXd& noise,
+                                 const Eigen::VectorXd& weights,
+                                 const std::vector<double>& df,
+                                 const Eigen::VectorXd& y) {
+  Eigen::MatrixXd out(means.rows(), 2);
+  kernelbayes::SumMixture mixture(df);
+  for (Eigen::Index i = 0; i < means.rows(); ++i) {
+    mixture.set(weights, means.row(i), variances.row(i),
+                noise.row(noise.rows() == 1 ? 0 : i));
+    out(i, 0) = mixture.crps(y[i]);
+    out(i, 1) = mixture.below(y[i]);
+  }
   return out;
 }

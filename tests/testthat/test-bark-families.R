@@ -125,8 +125,4 @@ test_that("cross-validation scores rows left out", {
     family = "poisson", seed = 1, control = mcmc_control(1, 20, 20)
   )))
   expect_identical(nrow(cross_validate(offset, folds = 2, seed = 1)), 40L)
-  linear <- suppressMessages(suppressWarnings(bark(k ~ kernels(a) + o, data,
-    family = "poisson", seed = 1, control = mcmc_control(1, 20, 20)
-  )))
-  expect_error(cross_validate(linear), class = "kb_error_not_defined")
 })

@@ -371,7 +371,6 @@ test_that("what is not defined says so", {
     class = "kb_error_not_defined"
   )
   expect_error(evidence(fit), class = "kb_error_not_defined")
-  expect_error(cross_validate(fit, 2), class = "kb_error_not_defined")
   expect_error(bark(y ~ a, data, groups = data$clinic),
     class = "kb_error_argument"
   )

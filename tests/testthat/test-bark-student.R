@@ -458,15 +458,11 @@ test_that("a fit averages over the degrees of freedom that it learns", {
   scaling <- fit$settings$scaling
   parts <- vapply(values, function(df) {
     these <- pool$df == df
-    of <- list(
-      mean = moments$mean[, these, drop = FALSE],
-      variance = moments$variance[, these, drop = FALSE]
-    )
-    own <- list(
-      noise = pool$noise[these], weights = rep(1 / sum(these), sum(these))
-    )
-    exp(student_log_density(fit, of, own, df, scaling_y(scaling, new$y))) *
-      mean(these)
+    exp(student_log_density_cpp(
+      moments$mean[, these, drop = FALSE],
+      moments$variance[, these, drop = FALSE], rbind(1 / pool$noise[these]),
+      rep(1 / sum(these), sum(these)), df, scaling_y(scaling, new$y)
+    )) * mean(these)
   }, c(0, 0))
   expect_equal(
     predict(fit, new, type = "log_score"),

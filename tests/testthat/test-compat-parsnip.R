@@ -118,13 +118,45 @@ test_that("classification agrees with the fit functions", {
 })
 
 test_that("case weights reach bark()", {
-  w <- rep(1:3, 10)
-  spec <- engine(bark_spec("regression"), control = short)
-  fit <- quietly(parsnip::fit(spec, y ~ x, line,
-    case_weights = parsnip::importance_weights(w)
+  w <- rep(1:2, 15)
+  data <- withr::with_seed(1, transform(line,
+    k = stats::rpois(30, 2), class = factor(y > 0.2), time = stats::rexp(30),
+    event = rep(1:0, c(24, 6))
   ))
-  ours <- quietly(bark(y ~ x, line, weights = w, control = short, seed = 1))
-  expect_equal(predict(fit, line)$.pred, predict(ours, line))
+  survival <- requireNamespace("survival", quietly = TRUE)
+  models <- list(
+    list("regression", y ~ x, NULL), list("regression", k ~ x, "poisson"),
+    list("classification", class ~ x, stats::binomial()),
+    if (survival) {
+      list("censored regression", survival::Surv(time, event) ~ x, NULL)
+    }
+  )
+  for (model in Filter(length, models)) {
+    spec <- engine(bark_spec(model[[1]]), control = short)
+    if (!is.null(model[[3]])) {
+      spec <- engine(bark_spec(model[[1]]), control = short, family = model[[3]])
+    }
+    ours <- quietly(bark(model[[2]], data,
+      family = model[[3]], weights = w, control = short, seed = 1
+    ))
+    for (weights in list(
+      parsnip::importance_weights(w), parsnip::frequency_weights(w)
+    )) {
+      fit <- quietly(parsnip::fit(spec, model[[2]], data,
+        case_weights = weights
+      ))
+      fit <- parsnip::extract_fit_engine(fit)
+      expect_identical(fit$data$weights, as.double(w))
+      expect_equal(predict(fit, data["x"]), predict(ours, data))
+    }
+  }
+  spec <- engine(bark_spec("classification"), control = short)
+  expect_error(
+    parsnip::fit(spec, class ~ x, data,
+      case_weights = parsnip::importance_weights(w)
+    ),
+    class = "kb_error_argument"
+  )
 })
 
 test_that("a specification can be changed", {

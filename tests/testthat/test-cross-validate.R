@@ -65,7 +65,7 @@ test_that("the ranked score and its cumulative probabilities are as defined", {
   fit <- fits()$srvm
   x <- matrix(c(-3, 0.5, 8), dimnames = list(NULL, "x"))
   y <- c(0.2, 1, -0.3)
-  scores <- score_numbers(fit, x, y, NULL)
+  scores <- score_numbers(fit, complete_x(x, y))
   pool <- srvm_pool(fit)
   moments <- posterior_moments(fit, x, pool)
   sd <- sqrt(predictive_variance(fit, moments, "prediction", pool))
@@ -84,8 +84,8 @@ test_that("the ranked score and its cumulative probabilities are as defined", {
       function(v) (1 - cdf(v))^2, y[[i]], 5,
       rel.tol = 1e-6
     )$value
-    expect_equal(scores$crps[[i]], exact, tolerance = 0.01)
-    expect_lt(abs(scores$pit[[i]] - cdf(y[[i]])), 0.011)
+    expect_equal(scores$crps[[i]], exact, tolerance = 2e-4)
+    expect_lt(abs(scores$pit[[i]] - cdf(y[[i]])), 5e-5)
   }
 })
 
@@ -193,5 +193,169 @@ test_that("wrong arguments are refused", {
   expect_error(
     cross_validate(kbr(line$x, line$y)),
     class = "kb_error_not_defined"
+  )
+})
+
+mixed_rows <- function(n = 48) {
+  withr::with_seed(2, {
+    data <- data.frame(
+      a = stats::runif(n, -1, 1), b = stats::runif(n, -1, 1),
+      z = stats::rnorm(n), g = rep(letters[1:6], length.out = n),
+      o = stats::runif(n), w = rep(1:2, length.out = n)
+    )
+    f <- sin(3 * data$a) + data$z / 2 + rep(c(-1, 0, 1), length.out = n) + data$o
+    data$y <- f + stats::rnorm(n, 0, 0.3)
+    data$k <- stats::rpois(n, exp(f / 2))
+    data$class <- factor(ifelse(f + stats::rnorm(n) > 0, "yes", "no"))
+    data$grade <- cut(f + stats::rnorm(n), c(-Inf, 0, 1, Inf), c("A", "B", "C"),
+      ordered_result = TRUE
+    )
+    data$kind <- factor(data$grade, ordered = FALSE)
+    data$time <- exp(data$y)
+    data$dead <- rep(c(1, 1, 0), length.out = n)
+  })
+  data
+}
+
+brief_mixed <- function(formula, data, ..., seed = 1) {
+  suppressMessages(quiet_fit(bark(formula, data, ...,
+    control = mcmc_control(2, 20, 20), seed = seed
+  )))
+}
+
+test_that("fits with terms beside kernels are scored as fits without the fold", {
+  skip_if_not_installed("survival")
+  data <- mixed_rows()
+  of <- function(response, family = NULL, groups = quote((1 + z | g))) {
+    right <- bquote(kernels(a) + kernels(b) + z + .(groups) + offset(o))
+    list(rlang::new_formula(response, right, globalenv()), family)
+  }
+  models <- list(
+    of(quote(y)), of(quote(class)), of(quote(class), stats::binomial()),
+    of(quote(grade)), of(quote(k), "poisson"),
+    of(quote(cbind(k, w)), stats::binomial()),
+    of(quote(survival::Surv(time, dead)), "weibull")
+  )
+  # Some rows of each group, and whole groups
+  for (fold in list(
+    rep(c(1, 2, 3, 2, 3, 1, 3, 1), 6), match(data$g, letters[1:6]) %/% 3
+  )) {
+    seeds <- with_local_seed(5, {
+      sample.int(.Machine$integer.max, length(unique(fold)))
+    })
+    for (model in models) {
+      fit <- brief_mixed(model[[1]], data, family = model[[2]])
+      out <- cross_validate(fit, fold, seed = 5)
+      # Folds are numbered as they appear.
+      left <- which(fold == fold[[1]])
+      by_hand <- brief_mixed(model[[1]], data[-left, ],
+        family = model[[2]], seed = seeds[[1]]
+      )
+      expect_equal(out$log_score[left], suppressMessages(
+        predict(by_hand, data[left, ], type = "log_score")
+      ))
+    }
+  }
+})
+
+test_that("several classes, sigma and weights go with terms beside kernels", {
+  data <- mixed_rows()
+  fit <- brief_mixed(kind ~ kernels(a, b) + z + (1 | g), data)
+  out <- cross_validate(fit, 3, seed = 1)
+  expect_equal(rowSums(out$probability), rep(1, 48))
+  fold <- rep(1:2, 24)
+  fit <- brief_mixed(y ~ kernels(a, b) + z + (1 | g), data,
+    sigma = ~a, weights = w
+  )
+  out <- cross_validate(fit, fold, seed = 5)
+  seeds <- with_local_seed(5, sample.int(.Machine$integer.max, 2))
+  by_hand <- brief_mixed(y ~ kernels(a, b) + z + (1 | g), data[fold == 2, ],
+    sigma = ~a, weights = w, seed = seeds[[1]]
+  )
+  left <- data[fold == 1, ]
+  expect_equal(out$log_score[fold == 1], suppressMessages(
+    predict(by_hand, left, type = "log_score", weights = left$w)
+  ))
+  expect_equal(
+    out$fit[fold == 1], suppressMessages(predict(by_hand, left))
+  )
+})
+
+test_that("a linear term that is constant without the fold has no effect", {
+  data <- transform(mixed_rows(), rare = as.numeric(seq_len(48) == 7))
+  fold <- rep(1:3, 16)
+  fit <- brief_mixed(y ~ kernels(a) + rare + z, data)
+  out <- cross_validate(fit, fold, seed = 5)
+  expect_lt(out$crps[[7]], 3)
+  expect_true(all(is.finite(out$log_score)))
+})
+
+test_that("linear terms, groups and offsets may be given with x and y", {
+  data <- mixed_rows()
+  fold <- rep(1:2, 24)
+  fit <- suppressMessages(quiet_fit(bark(data["a"], data$y,
+    linear = data["z"], groups = data$g, offset = data$o,
+    control = mcmc_control(2, 20, 20), seed = 1
+  )))
+  formula <- brief_mixed(y ~ kernels(a) + z + (1 | g) + offset(o), data)
+  expect_equal(
+    cross_validate(fit, fold, seed = 5)$log_score,
+    cross_validate(formula, fold, seed = 5)$log_score
+  )
+})
+
+test_that("every fold has its share of events", {
+  skip_if_not_installed("survival")
+  data <- transform(mixed_rows(), dead = rep(c(1, 0, 0, 0, 0, 0, 0, 0), 6))
+  fit <- brief_mixed(survival::Surv(time, dead) ~ a, data)
+  for (seed in 1:20) {
+    counts <- table(check_folds(5, fit, seed), data$dead)
+    expect_true(all(apply(counts, 2, function(v) diff(range(v))) <= 1))
+  }
+  sides <- with(data, cbind(
+    ifelse(a < -0.5, NA, y), ifelse(a > 0.5, NA, y + (abs(a) < 0.2))
+  ))
+  limits <- brief_mixed(
+    survival::Surv(l, u, type = "interval2") ~ b,
+    transform(data, l = sides[, 1], u = sides[, 2]),
+    family = stats::gaussian()
+  )
+  kind <- paste(is.na(sides[, 1]), is.na(sides[, 2]), sides[, 1] == sides[, 2])
+  expect_identical(
+    unname(tapply(response_kinds(limits), kind, function(v) length(unique(v)))),
+    array(rep(1L, 4))
+  )
+  expect_identical(length(unique(response_kinds(limits))), 4L)
+  counts <- table(check_folds(4, limits, 1), kind)
+  expect_true(all(apply(counts, 2, function(v) diff(range(v))) <= 1))
+  expect_error(cross_validate(fit, data$dead), class = "kb_error_argument")
+  one <- brief_mixed(
+    survival::Surv(time, rep(1:0, c(1, 47))) ~ a, data
+  )
+  expect_error(cross_validate(one, 3, seed = 1), class = "kb_error_argument")
+})
+
+test_that("numbers without censoring are the same in all families", {
+  skip_if_not_installed("survival")
+  data <- transform(mixed_rows(), all = 1)
+  models <- list(
+    number = brief_mixed(time ~ a + z, data),
+    weibull = brief_mixed(survival::Surv(time, all) ~ a + z, data),
+    lognormal = brief_mixed(time ~ a + z, data, family = "lognormal"),
+    srvm = quiet_fit(srvm(time ~ a + z, data, kernel_gaussian(1),
+      control = smc_control(50), seed = 1
+    ))
+  )
+  out <- cross_validate(models, 3, seed = 1)
+  alone <- cross_validate(models["weibull"], 3, seed = 1)
+  expect_identical(out$fold[out$model == "weibull"], alone$fold)
+  expect_identical(tapply(is.na(out$crps), out$model, mean),
+    tapply(c(0, 1, 1, 0), factor(names(models), names(models)), mean)
+  )
+  expect_true(all(is.finite(summary(out)$elpd)))
+  expect_output(print(out), "lognormal")
+  other <- brief_mixed(survival::Surv(time, dead) ~ a + z, data)
+  expect_error(cross_validate(list(models$number, other)),
+    class = "kb_error_argument"
   )
 })

@@ -25,6 +25,19 @@ test_that("other families and links are refused, the logit with a hint", {
   }
 })
 
+test_that("negative binomial family objects are referred to the name", {
+  skip_if_not_installed("MASS")
+  family <- MASS::negative.binomial(2)
+  data <- data.frame(x = 1:12, y = rep(0:2, 4))
+  expect_error(bark(y ~ x, data, family = family),
+    "family = \"negbinomial\"`, which learns the size",
+    fixed = TRUE, class = "kb_error_argument"
+  )
+  expect_error(srvm(y ~ x, data, family = family), "`bark()` has",
+    fixed = TRUE, class = "kb_error_argument"
+  )
+})
+
 test_that("0 and 1 are modelled as numbers, with a message unless requested", {
   data <- data.frame(x = 1:12, y = rep(0:1, 6))
   few <- smc_control(particles = 5)
