@@ -112,7 +112,7 @@ rungs_apart <- function(swapped, least = 0.02) {
 log_base <- function(fit, engine) {
   n <- length(engine$y)
   units <- -n * log(fit$settings$scaling$y_scale)
-  switch(engine$config$family,
+  switch(if (is_multinomial(fit)) "multinomial" else engine$config$family,
     gaussian = units,
     student = units + student_base(engine),
     probit = -n * log(2), multinomial = -n * log(engine$config$classes),

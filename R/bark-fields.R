@@ -64,7 +64,7 @@ bark_family <- function(family, mould, latent = FALSE) {
     return("ordered")
   }
   if (nlevels(mould$y) > 2) {
-    return("multinomial")
+    return(if (latent) "multinomial" else "multinomial_logit")
   }
   if (latent) "probit" else "logit"
 }

@@ -63,8 +63,10 @@ latent_options <- function(prior) {
   )
 }
 
+# The prior of the paper has normal noise, which latent responses have
 needs_latent <- function(given) {
-  length(latent_options(given$prior)) > 0 || given$control$n_temps > 1
+  length(latent_options(given$prior)) > 0 || !is.null(given$prior$df) ||
+    given$control$n_temps > 1
 }
 
 # A weight says how many rows a row of the fit stands for

@@ -19,8 +19,11 @@
 #' N(f(x_i), sigma^2 / w_i)} with `weights` w; with `bark_prior(df = )` the
 #' noise is Student's t with that many degrees of freedom and the scale
 #' \eqn{\sigma / \sqrt{w_i}}{sigma / sqrt(w_i)}, and outliers move f little.
-#' `family = binomial("probit")`: the response is the second of two classes with
-#' probability \eqn{\Phi(f(x_i))}{Phi(f(x_i))}. `family = "ordered"`: the
+#' `family = binomial()`, the default for two classes: the response is the second
+#' of them with the probability \eqn{1 / (1 + e^{-f(x_i)})}{1 / (1 + exp(-f(x_i)))},
+#' or a number of successes, each with this probability. See *Successes and two
+#' classes*.
+#' `family = binomial("probit")`: the same with the probability \eqn{\Phi(f(x_i))}{Phi(f(x_i))}. `family = "ordered"`: the
 #' response is at most the k-th of C ordered classes with probability
 #' \eqn{\Phi(c_k - f(x_i))}{Phi(c_k - f(x_i))}; of the cut points
 #' \eqn{c_1 < \ldots < c_{C - 1}}{c_1 < ... < c_(C - 1)} the first is 0, and the
@@ -30,9 +33,6 @@
 #' `family = poisson()`: counts with the mean \eqn{e^{f(x_i)}}{exp(f(x_i))}.
 #' `family = "negbinomial"`: counts with this mean m and the variance m + m^2 /
 #' size, the size unknown. See *Counts*.
-#' `family = binomial()`: successes, each with the probability \eqn{1 / (1 +
-#' e^{-f(x_i)})}{1 / (1 + exp(-f(x_i)))}; `binomial("probit")` takes them, too. See
-#' *Successes and failures*.
 #' `family = "weibull"` and `"lognormal"`: times, which may be censored. See
 #' *Censored responses*.
 #'
@@ -91,13 +91,15 @@
 #' Linear terms and groups are as above, with coefficients that are part of the state;
 #' [evidence()][evidence.kb_bark] and temperatures are not defined.
 #'
-#' @section Successes and failures:
+#' @section Successes and two classes:
 #' The response is `cbind(successes, failures)`, or zeros and ones, or two classes
 #' (then predictions are classes and their probabilities). f has an intercept
 #' beside the kernels, whose prior is normal around the link of the share of
 #' successes, with `linear_sd` of [bark_prior()], 2.5 unless set, as its standard
-#' deviation. Otherwise these fits are as those of counts. Two classes with
-#' `binomial("probit")` have a sampler of their own, see *The sampler*.
+#' deviation. Otherwise these fits are as those of counts, but the scales of their
+#' kernels vary around common ones (`own_scales = "pooled"` of [bark_prior()]). Two
+#' classes with `binomial("probit")` have latent responses and common scales, with
+#' temperatures and [evidence()][evidence.kb_bark]; see *The sampler*.
 #'
 #' @section Censored responses:
 #' The response is a [survival::Surv()] object of type `"right"`, `"left"`,
@@ -146,26 +148,34 @@
 #' approximation = "truncation")` are not defined.
 #'
 #' @section Several classes:
-#' With `family = "multinomial"` each of C classes has a function
-#' \eqn{f_k}{f_k} of its own, a *field*: a sum of kernels as above with its own
-#' number, centres, coefficients and scales, all fields independent under the
-#' same prior. The response of row i is the class whose
-#' \eqn{z_{ik} = f_k(x_i) + N(0, 1)}{z_ik = f_k(x_i) + N(0, 1)} is the largest
+#' Each of C classes has a function \eqn{f_k}{f_k} of its own, a *field*: a sum of
+#' kernels as above with its own number, centres, coefficients and scales, all
+#' fields independent under the same prior. With `family = "multinomial_logit"`,
+#' the default,
+#' \deqn{P(y = k | x) = e^{f_k(x)} / \sum_j e^{f_j(x)},}{P(y = k | x) =
+#' exp(f_k(x)) / sum_j exp(f_j(x)),}
+#' fields have intercepts, normal around 0 with standard deviation `linear_sd` of
+#' [bark_prior()], and each field is sampled as a model of two classes with the
+#' logit link, given the others. With `family = "multinomial"` the class is that of
+#' the largest \eqn{z_{ik} = f_k(x_i) + N(0, 1)}{z_ik = f_k(x_i) + N(0, 1)}
 #' (multinomial probit; Albert and Chib, 1993), so that
 #' \deqn{P(y = k | x) = \int \phi(u) \prod_{j \ne k} \Phi(u + f_k(x) -
-#' f_j(x)) du.}{P(y = k | x) = integral of phi(u) prod_{j != k} Phi(u + f_k(x) -
-#' f_j(x)) du.}
+#' f_j(x)) du;}{P(y = k | x) = integral of phi(u) prod_{j != k} Phi(u + f_k(x) -
+#' f_j(x)) du;}
+#' kernels share their scales, and there are temperatures and
+#' [evidence()][evidence.kb_bark].
+#'
 #' Adding the same function to all fields changes no probability: the data
 #' inform only differences of fields, and the prior, which is proper, identifies
 #' each field. Interpret only probabilities and differences of fields. C - 1
 #' fields against a base class would not have this freedom, but the results
 #' would depend on the choice of the base class; with C fields the prior treats
-#' all classes alike. With two classes the multinomial model is a probit model
-#' whose f, the difference of two fields over \eqn{\sqrt 2}{sqrt(2)}, has two
+#' all classes alike. With two classes the multinomial probit model is a probit
+#' model whose f, the difference of two fields over \eqn{\sqrt 2}{sqrt(2)}, has two
 #' sets of scales.
 #'
 #' By default each kernel of a numeric response has its own scales, and the noise
-#' is Student's t with unknown degrees of freedom; classes have common scales.
+#' is Student's t with unknown degrees of freedom.
 #' `prior = bark_prior_paper()` with `scale = "linear"` is the model of the paper
 #' throughout: common scales and normal noise.
 #'
@@ -174,7 +184,8 @@
 #' places and multiplicities, precisions of the coefficients, scales of all
 #' predictors together, one by one and in pairs, predictors into and out of the
 #' kernel, and the noise. Student-t noise is normal given a weight for each row,
-#' which is also drawn. Classes have latent responses, drawn with the
+#' which is also drawn. Ordered classes, and others with a probit link, have latent
+#' responses, drawn with the
 #' coefficients integrated out, and cut points, moved without them. With
 #' `alpha = 1` each sweep also drops the latent responses and moves kernels and
 #' scales with their coefficients: one by one, all of them by Hamiltonian
@@ -212,8 +223,8 @@
 #' R-hat is at most 1.05 and effective sample sizes are at least 100 for all
 #' monitored quantities, within a budget of m iterations after the warmup: 1200
 #' for numeric responses, beyond n = 2000 \eqn{1200 (2000/n)^{0.7}}{1200 (2000 /
-#' n)^0.7}; 400 for classes, beyond n = 300 \eqn{400 (300/n)^{0.7}}{400 (300 /
-#' n)^0.7}; at least 200. The warmup has m / 3 iterations, at least 100;
+#' n)^0.7}; 800 for classes with a logit link and 400 for others, beyond n = 300
+#' \eqn{(300/n)^{0.7}}{(300 / n)^0.7} times that; at least 200. The warmup has m / 3 iterations, at least 100;
 #' convergence is judged after m / 2 and, if there is none, after m. Every fourth
 #' iteration is kept, for classes every second. From 5000 rows on, where kernels of
 #' numeric responses move given the others and an iteration has many moves, m is 40
@@ -269,22 +280,24 @@
 #'   (see below), and the data frame it is evaluated in.
 #' @param family `gaussian()`, `binomial()` or `binomial("probit")`, or their names
 #'   `"gaussian"`, `"logit"` and `"probit"`; `"ordered"` for a factor whose levels
-#'   are in order; `"multinomial"`; for counts `poisson()`, or `"poisson"`, and
+#'   are in order; `"multinomial_logit"` and `"multinomial"` (probit) for several
+#'   without an order; for counts `poisson()`, or `"poisson"`, and
 #'   `"negbinomial"`; for times `"weibull"` and `"lognormal"`. `NULL`: gaussian for
 #'   a numeric response (0 and 1 too, with a message), weibull for `Surv()`,
 #'   ordered for an ordered factor of three levels or more
-#'   (all its levels, whether or not they have rows), otherwise probit for two
-#'   classes, multinomial for more. Two ordered levels give a probit model, in
-#'   which the second level of the factor (`TRUE`, the last string) is the class
-#'   whose probability is modelled.
+#'   (all its levels, whether or not they have rows), otherwise the logit link for
+#'   classes. If `prior` or `control` ask for what only the probit link has, such as
+#'   `bark_prior_paper()` or temperatures, it is probit. Of two classes the
+#'   second level of the factor (`TRUE`, the last string) is the one whose
+#'   probability is modelled.
 #' @param prior Prior, see [bark_prior()].
 #' @param control Settings of the sampler, see [mcmc_control()]; its defaults
 #'   apply except for `warmup`, `iter` and `thin`.
 #' @param weights `NULL`, or positive numbers, one per row. Gaussian responses: the
 #'   variance of the response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}.
-#'   Counts, successes, two classes with the logit link, and censored responses: row
-#'   i stands for \eqn{w_i}{w[i]} rows (case weights). Not defined for other
-#'   classes. In the formula interface they are looked up in `data`
+#'   Counts, successes, classes with the logit link, and censored responses: row
+#'   i stands for \eqn{w_i}{w[i]} rows (case weights). Not defined for ordered
+#'   classes and others with a probit link. In the formula interface they are looked up in `data`
 #'   first.
 #' @param sigma `NULL`: the noise has the same distribution at all rows, up to
 #'   `weights`. Or a formula without a response, such as `~ x1 + x2` or `~ .`: the
@@ -576,7 +589,9 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
   if (!is.null(row$check)) row$check(mould, prior)
   if (unscaled) {
     if (family %in% multinomial_families) refuse_offset(mould)
-    if (classes && !is_glm_family(family)) refuse_class_weights(mould$weights)
+    if (classes && !is_glm_family(family)) {
+      refuse_class_weights(mould$weights)
+    }
   } else if (isFALSE(scale)) {
     warn_offset(located(family, mould$y))
   }
@@ -636,14 +651,13 @@ refuse_offset <- function(mould) {
   }
 }
 
+# A power of the probability of a class has no latent normal form
 refuse_class_weights <- function(weights) {
   if (!is.null(weights)) {
     kb_abort(c(
-      "{.arg weights} must be NULL for classification.",
-      x = "The response is a factor.",
-      i = "Weights divide the variance of the noise, which classes do not have.
-         {.code bark(family = binomial())} takes numbers of rows as weights of
-         two classes."
+      "{.arg weights} must be NULL for classes with latent responses.",
+      i = "{.fn bark} takes numbers of rows as weights with {.code family =
+           binomial()} for two classes, {.code \"multinomial_logit\"} for several."
     ), "argument", argument = "weights")
   }
 }

@@ -36,8 +36,7 @@ NULL
 #' `family` in `parsnip::set_engine()`, such as `family = "poisson"`.
 #'
 #' `bark_spec()` passes importance and frequency weights to [bark()] as `weights`, in
-#' classification only with the logit link, `family = binomial()` in
-#' `parsnip::set_engine()`. Of counts, classes and times they count rows; of other
+#' classification only with the logit link, the default. Of counts, classes and times they count rows; of other
 #' numbers they divide the variance of the noise.
 #'
 #' Censored regression takes `Surv()` responses in formulas; its predictions are of

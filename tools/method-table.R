@@ -279,9 +279,10 @@ family_columns <- list(
   "gaussian" = list(quote(y)), "gaussian, `sigma = ~ x`" = list(
     quote(y), sigma = ~x
   ),
-  "two classes, probit" = list(quote(class)),
-  "two classes, logit" = list(quote(class), family = binomial()),
-  "ordered" = list(quote(grade)), "multinomial" = list(quote(kind)),
+  "two classes, logit" = list(quote(class)),
+  "two classes, probit" = list(quote(class), family = binomial("probit")),
+  "ordered" = list(quote(grade)), "several classes, logit" = list(quote(kind)),
+  "several classes, probit" = list(quote(kind), family = "multinomial"),
   "successes" = list(quote(cbind(s, f)), family = binomial()),
   "poisson" = list(quote(k), family = poisson()),
   "negbinomial" = list(quote(k), family = "negbinomial"),

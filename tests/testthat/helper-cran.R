@@ -376,7 +376,7 @@ classes_case <- function() {
   y <- factor(c("a", "b", "c", "a"))
   chains_case(exact_classes,
     fit_of = function(control) {
-      few_draws(bark(x, y, control = control, seed = 1))
+      few_draws(bark(x, y, family = "multinomial", control = control, seed = 1))
     },
     engine = bark, x, y
   )

@@ -29,7 +29,8 @@ family_calls <- function() {
 
 test_that("the calls are those of the table", {
   glm <- Filter(is_glm_family, names(response_families))
-  expect_setequal(names(family_calls()), glm)
+  # Fields have tests of their own.
+  expect_setequal(names(family_calls()), setdiff(glm, "multinomial_logit"))
 })
 
 quick_family <- function(name, data = family_data(), iter = 100, ...) {

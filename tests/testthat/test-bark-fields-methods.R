@@ -36,8 +36,21 @@ test_that("classes choose the family", {
   settings <- mcmc_control(1, 5, 5)
   half <- data[15:42, ]
   half$Species <- droplevels(half$Species)
-  probit <- bark(Species ~ Petal.Width, half, control = settings, seed = 1)
-  expect_identical(probit$settings$family, "probit")
+  family_of_fit <- function(...) {
+    bark(Species ~ Petal.Width, ..., seed = 1)$settings$family
+  }
+  expect_identical(family_of_fit(half, control = settings), "logit")
+  expect_identical(family_of_fit(data, control = settings), "multinomial_logit")
+  # What only latent responses have asks for them.
+  tempered <- mcmc_control(1, 5, 5, n_temps = 2)
+  expect_identical(family_of_fit(half, control = tempered), "probit")
+  expect_identical(family_of_fit(data, control = tempered), "multinomial")
+  for (prior in list(
+    bark_prior_paper(), bark_prior_paper(own_scales = TRUE),
+    bark_prior(directions = 1), bark_prior(approximation = "truncation")
+  )) {
+    expect_identical(family_of_fit(half, control = settings, prior = prior), "probit")
+  }
   expect_error(
     bark(Species ~ Petal.Width, data[1:10, ], family = "multinomial"),
     "at least two classes",
@@ -56,7 +69,7 @@ test_that("classes choose the family", {
     class = "kb_error_outcome"
   )
   expect_error(
-    bark(Species ~ Petal.Width, data, weights = rep(1, 42)),
+    bark(Species ~ Petal.Width, data, weights = rep(1, 42), family = "multinomial"),
     class = "kb_error_argument"
   )
   expect_error(

@@ -325,10 +325,13 @@ test_that("prior_only draws terms from their prior", {
 test_that("models of classes without kernels run", {
   data <- mixed_fits()$data
   for (formula in list(class ~ age + (1 | clinic), three ~ age + (1 | doc))) {
-    fit <- bark_quick(formula, data, prior = bark_prior(gamma = 0))
-    expect_output(print(fit), "probit")
-    expect_true(all(is.finite(predict(fit, type = "prob"))))
-    expect_true(any(grepl("^sd\\[", posterior::variables(as_draws(fit)))))
+    for (link in c("logit", "probit")) {
+      prior <- if (link == "logit") bark_prior else bark_prior_paper
+      fit <- bark_quick(formula, data, prior = prior(gamma = 0))
+      expect_output(print(fit), link)
+      expect_true(all(is.finite(predict(fit, type = "prob"))))
+      expect_true(any(grepl("^sd\\[", posterior::variables(as_draws(fit)))))
+    }
   }
   expect_error(bark(y ~ (1 | clinic), data), class = "kb_error_formula")
 })

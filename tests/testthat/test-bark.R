@@ -86,7 +86,8 @@ test_that("the signs of the classes follow the levels", {
 })
 
 test_that("a probit model has neither weights nor a noise prior", {
-  expect_error(bark(class ~ x1, data, weights = w), "`weights`",
+  expect_error(
+    bark(class ~ x1, data, weights = w, family = binomial("probit")), "`weights`",
     class = "kb_error_argument"
   )
   expect_error(

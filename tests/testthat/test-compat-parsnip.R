@@ -126,7 +126,7 @@ test_that("case weights reach bark()", {
   survival <- requireNamespace("survival", quietly = TRUE)
   models <- list(
     list("regression", y ~ x, NULL), list("regression", k ~ x, "poisson"),
-    list("classification", class ~ x, stats::binomial()),
+    list("classification", class ~ x, NULL),
     if (survival) {
       list("censored regression", survival::Surv(time, event) ~ x, NULL)
     }
@@ -150,7 +150,9 @@ test_that("case weights reach bark()", {
       expect_equal(predict(fit, data["x"]), predict(ours, data))
     }
   }
-  spec <- engine(bark_spec("classification"), control = short)
+  spec <- engine(bark_spec("classification"),
+    control = short, family = stats::binomial("probit")
+  )
   expect_error(
     parsnip::fit(spec, class ~ x, data,
       case_weights = parsnip::importance_weights(w)

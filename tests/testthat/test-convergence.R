@@ -234,7 +234,7 @@ test_that("a call that is stopped early continues towards its goal", {
 
 test_that("bark() chooses the length that is left open, by n and classes", {
   lengths <- vapply(c(10, 2000, 5000, 1e5), function(n) {
-    length <- bark_length(n, FALSE, n >= many_rows)
+    length <- bark_length(n, "gaussian", n >= many_rows)
     c(length$warmup, length$iter, length$until$max_iter)
   }, c(0L, 0L, 0L))
   expect_identical(lengths[, 1], c(400L, 600L, 1200L))
@@ -242,7 +242,8 @@ test_that("bark() chooses the length that is left open, by n and classes", {
   expect_true(all(diff(lengths[3, ]) <= 0))
   expect_identical(lengths[, 3], c(120L, 80L, 160L))
   expect_identical(lengths[, 4], c(30L, 20L, 40L))
-  expect_identical(bark_length(10, TRUE)$until$max_iter, 400L)
+  expect_identical(bark_length(10, "probit")$until$max_iter, 400L)
+  expect_identical(bark_length(10, "logit")$until$max_iter, 800L)
   settings <- list(
     family = "gaussian", prior_only = FALSE,
     prior = list(own_scales = TRUE, nu = 20)
@@ -251,7 +252,7 @@ test_that("bark() chooses the length that is left open, by n and classes", {
   expect_false(moves_alone(settings, many_rows - 1))
   settings$prior_only <- TRUE
   expect_false(moves_alone(settings, many_rows))
-  expect_identical(bark_length(1e4, TRUE)$until$max_iter, 200L)
+  expect_identical(bark_length(1e4, "logit")$until$max_iter, 200L)
   open <- mcmc_control(1, warmup = NULL, iter = NULL, thin = NULL)
   expect_output(print(open), "as needed")
   fit <- suppressWarnings(
