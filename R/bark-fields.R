@@ -71,7 +71,9 @@ bark_family <- function(family, mould, latent = FALSE) {
 
 multinomial_families <- c("multinomial", "multinomial_logit")
 
-is_multinomial <- function(fit) fit$settings$family %in% multinomial_families
+is_multinomial <- function(fit) {
+  isTRUE(fit$settings$family %in% multinomial_families)
+}
 
 # Fields have centres at rows, and scales of the predictors common to all
 # kernels

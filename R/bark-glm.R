@@ -104,7 +104,11 @@ refuse_glm <- function(fit, what) {
     kb_abort(c(
       "{.fn {what}} is not defined for {.code family =
        \"{given_family(fit)}\"}.",
-      i = "{.fn loo} of the loo package compares such fits."
+      i = "{.fn loo} of the loo package compares such fits.",
+      i = if (has_classes(fit)) {
+        probit <- if (is_multinomial(fit)) "\"multinomial\"" else "\"probit\""
+        "It is defined for {.code family = {probit}}."
+      }
     ), "not_defined")
   }
 }

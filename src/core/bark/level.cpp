@@ -32,6 +32,7 @@ Counts::Counts(const Model& model) {
   const auto none = [this](MoveKind first, MoveKind last) {
     std::fill(exists.begin() + first, exists.begin() + last + 1, false);
   };
+  if (prior.pooled) none(kScalePair, kScalePair);
   if (model.data.glm()) {
     none(kGather, kVarphi);
     none(kNoise, kTrajectory);
