@@ -642,8 +642,9 @@ refuse_class_weights <- function(weights) {
       "{.arg weights} must be NULL for classification.",
       x = "The response is a factor.",
       i = "Weights divide the variance of the noise, which classes do not have.
-         {.code bark(family = binomial())} takes numbers of rows as weights of
-         two classes."
+         {.code bark(family = binomial())} of two classes and
+         {.code bark(family = \"multinomial_logit\")} of several take numbers of
+         rows."
     ), "argument", argument = "weights")
   }
 }

@@ -36,8 +36,8 @@ test_that("classes choose the family", {
   settings <- mcmc_control(1, 5, 5)
   half <- data[15:42, ]
   half$Species <- droplevels(half$Species)
-  probit <- bark(Species ~ Petal.Width, half, control = settings, seed = 1)
-  expect_identical(probit$settings$family, "probit")
+  logit <- bark(Species ~ Petal.Width, half, control = settings, seed = 1)
+  expect_identical(logit$settings$family, "probit")
   expect_error(
     bark(Species ~ Petal.Width, data[1:10, ], family = "multinomial"),
     "at least two classes",

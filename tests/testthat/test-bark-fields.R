@@ -27,10 +27,10 @@ fields_engine <- function(x, y, prior = fields_setting(), warmup = 20,
     list(
       config = list(
         prior = prior, seed = seed, prior_only = prior_only,
-        family = "multinomial", classes = classes, warmup = warmup,
+        family = "probit", classes = classes, warmup = warmup,
         iter = iter, thin = thin, n_temps = n_temps, sweep = sweep
       ),
-      x = x, y = as.integer(y)
+      x = x, y = as.integer(y), weights = rep(1, length(y))
     ),
     class = c("kb_engine_bark_fields", "kb_engine_chain", "kb_engine")
   )
