@@ -11,6 +11,7 @@
 #include "core/bark/glm_level.hpp"
 #include "core/bark/moves.hpp"
 #include "core/bark/moves_of_one.hpp"
+#include "glm_statistics.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/lists.hpp"
 #include "pairs.hpp"
@@ -56,49 +57,8 @@ const std::map<std::string, std::function<void(GlmState&, Rng&)>> kMoves{
     {"sweep", sweep}};
 
 std::vector<double> statistics(const GlmState& state) {
-  double varphi = 0, beta = 0, scale = 0, included = 0, intercept = 0;
-  for (int j = 0; j < state.size(); ++j) {
-    varphi += testing_r::squash(std::log(state.slot(j).varphi[0]));
-    beta += testing_r::squash(state.beta(j));
-    const auto& shape = state.slot(j).shape;
-    if (!shape) ++intercept;
-    if (!shape) continue;
-    for (std::size_t l = 0; l < shape->included.size(); ++l) {
-      if (!shape->included[l]) continue;
-      ++included;
-      scale += testing_r::squash(shape->log_lambda[l]);
-    }
-  }
-  std::vector<double> out{double(state.size()),
-                          varphi,
-                          beta,
-                          scale,
-                          included,
-                          intercept,
-                          testing_r::squash(state.terms().gamma[0]),
-                          testing_r::squash(state.terms().gamma.sum()),
-                          testing_r::squash(state.fit()[0]),
-                          testing_r::squash(state.fit()[1]),
-                          testing_r::squash(state.log_likelihood())};
-  if (state.prior().pooled) {
-    const bark::Pool& pool = state.pool();
-    out.insert(out.end(), {testing_r::squash(pool.level),
-                           testing_r::squash(std::log(pool.spread)),
-                           testing_r::squash(pool.centre[0]),
-                           testing_r::squash(pool.centre[1]),
-                           pool.inclusion[0], pool.inclusion[1]});
-  }
-  for (const auto& factor : state.terms().factors) {
-    out.push_back(testing_r::squash(factor.b(0, 0)));
-    out.push_back(testing_r::squash(factor.b(0, 1)));
-    out.push_back(testing_r::squash(std::log(factor.sigma(0, 0))));
-    out.push_back(testing_r::squash(factor.sigma(0, factor.sigma.cols() - 1)));
-    out.push_back(testing_r::squash(factor.b.norm()));
-    out.push_back(testing_r::squash(std::log(factor.auxiliary[0])));
-  }
-  for (const double v : state.likelihood().parameters()) {
-    out.push_back(testing_r::squash(std::log(v)));
-  }
+  std::vector<double> out = testing_r::glm_statistics(state);
+  out.push_back(testing_r::squash(state.log_likelihood()));
   return out;
 }
 

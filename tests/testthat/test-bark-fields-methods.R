@@ -37,7 +37,7 @@ test_that("classes choose the family", {
   half <- data[15:42, ]
   half$Species <- droplevels(half$Species)
   logit <- bark(Species ~ Petal.Width, half, control = settings, seed = 1)
-  expect_identical(logit$settings$family, "probit")
+  expect_identical(logit$settings$family, "logit")
   expect_error(
     bark(Species ~ Petal.Width, data[1:10, ], family = "multinomial"),
     "at least two classes",
