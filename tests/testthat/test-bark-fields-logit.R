@@ -403,18 +403,3 @@ test_that("methods know the classes", {
   loo <- suppressWarnings(loo::loo(fits$pooled))
   expect_identical(dim(loo$pointwise), c(24L, 5L))
 })
-
-# Calibration -------------------------------------------------------------------
-
-test_that("several classes are calibrated", {
-  skip_unless_extended()
-  # Null: positions of the truth in the posterior are uniform, by the chi-square of
-  # ten bins with a limit of 1e-4 over all. Data sets without some class are left
-  # out, which the classes decide.
-  data <- class_data(20)
-  prior <- quick_classes(class ~ kernels(a) + z, data,
-    scale = FALSE, prior_only = TRUE,
-    prior = bark_prior(gamma = 0.5, linear_sd = 0.7)
-  )
-  prior$control$iter <- 16000L
-})
