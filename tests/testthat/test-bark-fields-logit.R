@@ -1,7 +1,7 @@
-# bark() of several classes with a logit link: its sampler, exact posteriors, and
-# what users see.
+# bark() of several classes with a logit link: its sampler, exact posteriors,
+# and what users see.
 
-# The sampler -------------------------------------------------------------------
+# The sampler ------------------------------------------------------------------
 
 logit_pairs <- if (extended()) 30000 else 3000
 
@@ -33,9 +33,11 @@ logit_setting <- function(...) {
 
 test_that("moves leave the joint law of fields and classes invariant", {
   # Null: sums over independent pairs over their root mean square are normal, up
-  # to rare large terms; about 1200 per call in 6 calls (all four combinations in
-  # 12 if extended). |z| > 6.2 has probability 6e-10 each.
-  priors <- list(own = logit_setting(), pooled = logit_setting(pool = pool_prior))
+  # to rare large terms; about 1000 per call in 6 calls (12 if extended).
+  # |z| > 6.2 has probability 6e-10 each.
+  priors <- list(
+    own = logit_setting(), pooled = logit_setting(pool = pool_prior)
+  )
   for (name in names(priors)) {
     for (groups in if (extended()) c(FALSE, TRUE) else name == "pooled") {
       for (move in c("field", "shift", "sweep")) {
@@ -46,7 +48,7 @@ test_that("moves leave the joint law of fields and classes invariant", {
   }
 })
 
-# Exact posteriors --------------------------------------------------------------
+# Exact posteriors -------------------------------------------------------------
 
 class_data <- function(n = 24) {
   withr::with_seed(7, {
@@ -77,8 +79,10 @@ hermite_grid <- function(dimension, points = 12) {
 
 #' Posterior means of functions of differences of linear coefficients from those
 #' of the first class, by quadrature around the mode
-#' @param design n x q, the same for all classes; `wanted`: a function of a matrix
-#'   with a row per point and q (C - 1) columns, class by class.
+#' @param design n x q, the same for all classes.
+#' @param wanted A function of a matrix with a row per point and q (C - 1)
+#'   columns, class by class.
+#' @noRd
 class_quadrature <- function(design, y, weights, sd, wanted) {
   q <- ncol(design)
   others <- max(y) - 1
@@ -92,7 +96,9 @@ class_quadrature <- function(design, y, weights, sd, wanted) {
   }
   log_posterior <- function(d) {
     each <- log_p(d)
-    seen <- vapply(seq_along(y), function(i) each[, i, y[[i]]], numeric(nrow(d)))
+    seen <- vapply(seq_along(y), function(i) {
+      each[, i, y[[i]]]
+    }, numeric(nrow(d)))
     drop(matrix(seen, nrow(d)) %*% weights) - rowSums((d %*% precision) * d) / 2
   }
   best <- stats::optim(numeric(q * others),
@@ -167,8 +173,9 @@ test_that("linear coefficients have the posterior that quadrature gives", {
 })
 
 test_that("two fields are one with twice as many kernels", {
-  # The difference of two fields has kernels of both. Null: 8 differences of means
-  # with standard errors from effective numbers; |z| > 5 has probability 6e-7.
+  # The difference of two fields has kernels of both. Null: 8 differences of
+  # means with standard errors from effective numbers; |z| > 5 has probability
+  # 6e-7.
   data <- class_data(30)
   data$class <- factor(data$class == "none")
   two <- long_fit(class ~ a, data,
@@ -247,7 +254,7 @@ test_that("softmax is that of each point and draw", {
   )
 })
 
-# What users see ----------------------------------------------------------------
+# What users see ---------------------------------------------------------------
 
 quick_classes <- function(formula, data = class_data(), ..., iter = 40,
                           chains = 2) {
@@ -281,7 +288,9 @@ test_that("scales are pooled unless there are several kernels", {
     quick_classes(class ~ a, prior = bark_prior(own_scales = FALSE)),
     class = "kb_error_not_defined"
   )
-  expect_error(quick_classes(class ~ a + offset(z)), class = "kb_error_argument")
+  expect_error(
+    quick_classes(class ~ a + offset(z)), class = "kb_error_argument"
+  )
   expect_error(
     bark(class ~ a, class_data(),
       family = "multinomial_logit", control = mcmc_control(n_temps = 2)
@@ -304,15 +313,22 @@ test_that("predictions are means over draws and agree with each other", {
     expect_equal(
       as.integer(predict(fit, new)), c(max.col(p[1:3, ]), NA)
     )
-    bands <- predict(fit, new, type = "prob", interval = "credible", level = 0.8)
+    bands <- predict(fit, new,
+      type = "prob", interval = "credible", level = 0.8
+    )
     expect_equal(bands[, , "fit"], p)
-    limits <- apply(given, 2:3, stats::quantile, c(0.1, 0.9), names = FALSE)
+    ends <- function(v) {
+      apply(v, 2:3, stats::quantile, c(0.1, 0.9), names = FALSE)
+    }
+    limits <- ends(given)
     expect_equal(bands[1:3, , "lwr"], limits[1, , ], ignore_attr = TRUE)
     expect_equal(bands[1:3, , "upr"], limits[2, , ], ignore_attr = TRUE)
-    link <- predict(fit, new, type = "link", interval = "credible", level = 0.8)
+    link <- predict(fit, new,
+      type = "link", interval = "credible", level = 0.8
+    )
     expect_equal(predict(fit, new, type = "link"), link[, , "fit"])
     expect_equal(link[1:3, , "fit"], apply(f[, 1:3, ], 2:3, mean))
-    limits <- apply(f[, 1:3, ], 2:3, stats::quantile, c(0.1, 0.9), names = FALSE)
+    limits <- ends(f[, 1:3, ])
     expect_equal(link[1:3, , "upr"], limits[2, , ], ignore_attr = TRUE)
     seen <- cbind(1:3, as.integer(data$class[c(2, 9, 20)]))
     expect_equal(predict(fit, new[1:3, ], type = "log_score"), log(p[seen]))
@@ -326,7 +342,8 @@ test_that("posterior draws of classes agree with predictions", {
     p <- rstantools::posterior_epred(fit)
     expect_equal(apply(p, 2:3, mean), predict(fit, type = "prob"))
     at <- cbind(
-      rep(1:80, 24), rep(1:24, each = 80), rep(as.integer(data$class), each = 80)
+      rep(1:80, 24), rep(1:24, each = 80),
+      rep(as.integer(data$class), each = 80)
     )
     log_lik <- rstantools::log_lik(fit)
     expect_equal(as.vector(log_lik), log(p[at]))
@@ -358,8 +375,8 @@ test_that("a fit that continues is one longer run", {
 })
 
 test_that("without the likelihood draws are from the prior", {
-  # Null: independent draws; kernels of a field are Poisson, and field 1 is 0 less
-  # often than field 2 half of the time. |z| > 4.5 has probability 7e-6 each.
+  # Null: independent draws; kernels of a field are Poisson, coefficients
+  # normal. |z| > 4.5 has probability 7e-6 each, of 12.
   fit <- quick_classes(class ~ a, prior_only = TRUE, iter = 200)
   nu <- fit$settings$prior$nu
   chains <- chain_matrices(fit)
