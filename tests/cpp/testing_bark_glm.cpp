@@ -2,6 +2,7 @@
 // latent normal form.
 #include <RcppEigen.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -62,6 +63,15 @@ std::vector<double> statistics(const GlmState& state) {
   return out;
 }
 
+// How far f and its likelihood are from those computed anew.
+double staleness(GlmState& state) {
+  const Eigen::VectorXd f = state.fit();
+  const double log_likelihood = state.log_likelihood();
+  state.compute();
+  const double off = std::abs(log_likelihood - state.log_likelihood());
+  return std::max(off, (f - state.fit()).cwiseAbs().maxCoeff());
+}
+
 bark::Data glm_data(const Rcpp::List& config, const Eigen::MatrixXd& x) {
   bark::Data out = bark_r::data(config, x, Eigen::VectorXd::Zero(x.rows()),
                                 Eigen::VectorXd::Ones(x.rows()));
@@ -94,7 +104,8 @@ Eigen::VectorXd censor(bark::Data& data, Eigen::VectorXd y) {
 }  // namespace
 
 // Pairs of a draw of everything from the prior, with responses, and the state
-// after `turns` of new responses, if `again`, and a move. One column per pair.
+// after `turns` of new responses, if `again`, and a move. One column per pair;
+// and how far numbers that moves update are from those computed anew.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
                               const Eigen::MatrixXd& x, std::string move,
@@ -102,6 +113,7 @@ Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
   const bark::Prior setting = bark_r::prior(prior);
   const auto& apply = kMoves.at(move);
   testing_r::Pairs out;
+  double stale = 0;
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     bark::Data data = glm_data(config, x);
@@ -119,9 +131,11 @@ Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
     }
     const std::vector<double> last = statistics(state);
     out.put(pair, pairs, first, last);
+    stale = std::max(stale, staleness(state));
   }
   return Rcpp::List::create(Rcpp::_["before"] = out.before,
-                            Rcpp::_["after"] = out.after);
+                            Rcpp::_["after"] = out.after,
+                            Rcpp::_["stale"] = stale);
 }
 
 // log p(y | f) of one row and its derivatives, one row per f.
