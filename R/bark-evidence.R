@@ -112,10 +112,12 @@ rungs_apart <- function(swapped, least = 0.02) {
 log_base <- function(fit, engine) {
   n <- length(engine$y)
   units <- -n * log(fit$settings$scaling$y_scale)
-  switch(if (is_multinomial(fit)) "multinomial" else engine$config$family,
+  if (is_multinomial(fit)) {
+    return(-n * log(engine$config$classes))
+  }
+  switch(engine$config$family,
     gaussian = units,
-    student = units + student_base(engine),
-    probit = -n * log(2), multinomial = -n * log(engine$config$classes),
+    student = units + student_base(engine), probit = -n * log(2),
     ordered = ordered_base(tabulate(engine$y, engine$config$classes))
   )
 }

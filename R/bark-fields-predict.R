@@ -118,7 +118,7 @@ field_moments <- function(fit) if (is_glm(fit)) "draw" else "moments"
 #' @return Array points x draws x C.
 #' @noRd
 softmax <- function(f, log = FALSE) {
-  most <- do.call(pmax, f)
+  most <- do.call(pmax, unname(f))
   size <- lapply(f, function(v) exp(v - most))
   total <- Reduce(`+`, size)
   p <- if (log) {

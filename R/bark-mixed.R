@@ -65,12 +65,6 @@ refuse_mixed_terms <- function(mould, prior, control) {
 
 has_offset <- function(fit) length(fit$mould$mixed$offset_column) > 0
 
-# Beside kernels, and perhaps an offset
-has_only_intercept <- function(fit) {
-  recipe <- fit$mould$mixed
-  length(recipe$linear_columns) == 0 && length(recipe$groups) == 0
-}
-
 refuse_mixed_fit <- function(fit, what) {
   if (inherits(fit, "kb_bark") && has_mixed(fit)) {
     kb_abort(c(

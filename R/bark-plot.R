@@ -106,7 +106,8 @@ bark_prior_k <- function(fit) {
 # Several unordered classes: their probabilities along the only predictor, or
 # over the plane of the two that matter most
 fields_picture <- function(x, n) {
-  if (has_mixed(x) && !(is_glm(x) && has_only_intercept(x))) {
+  refuse_no_kernels(x, "plot")
+  if (has_terms_beside(x)) {
     kb_abort(c(
       "{.fn plot} of several classes is not defined with terms beside kernels.",
       i = "{.fn partial_dependence} has probabilities along a predictor."

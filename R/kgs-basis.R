@@ -109,7 +109,10 @@ kernel_self <- function(kernel, x) {
 #' @noRd
 distinct_rows <- function(x) {
   n <- nrow(x)
-  order <- do.call(order, lapply(seq_len(ncol(x)), function(j) x[, j]))
+  order <- seq_len(n)
+  if (ncol(x) > 0) {
+    order <- do.call(base::order, lapply(seq_len(ncol(x)), function(j) x[, j]))
+  }
   sorted <- x[order, , drop = FALSE]
   new <- c(TRUE, rowSums(
     sorted[-1, , drop = FALSE] != sorted[-n, , drop = FALSE]

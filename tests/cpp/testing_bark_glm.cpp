@@ -2,6 +2,7 @@
 // latent normal form.
 #include <RcppEigen.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "core/bark/glm_level.hpp"
 #include "core/bark/moves.hpp"
 #include "core/bark/moves_of_one.hpp"
+#include "glm_statistics.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/lists.hpp"
 #include "pairs.hpp"
@@ -56,50 +58,18 @@ const std::map<std::string, std::function<void(GlmState&, Rng&)>> kMoves{
     {"sweep", sweep}};
 
 std::vector<double> statistics(const GlmState& state) {
-  double varphi = 0, beta = 0, scale = 0, included = 0, intercept = 0;
-  for (int j = 0; j < state.size(); ++j) {
-    varphi += testing_r::squash(std::log(state.slot(j).varphi[0]));
-    beta += testing_r::squash(state.beta(j));
-    const auto& shape = state.slot(j).shape;
-    if (!shape) ++intercept;
-    if (!shape) continue;
-    for (std::size_t l = 0; l < shape->included.size(); ++l) {
-      if (!shape->included[l]) continue;
-      ++included;
-      scale += testing_r::squash(shape->log_lambda[l]);
-    }
-  }
-  std::vector<double> out{double(state.size()),
-                          varphi,
-                          beta,
-                          scale,
-                          included,
-                          intercept,
-                          testing_r::squash(state.terms().gamma[0]),
-                          testing_r::squash(state.terms().gamma.sum()),
-                          testing_r::squash(state.fit()[0]),
-                          testing_r::squash(state.fit()[1]),
-                          testing_r::squash(state.log_likelihood())};
-  if (state.prior().pooled) {
-    const bark::Pool& pool = state.pool();
-    out.insert(out.end(), {testing_r::squash(pool.level),
-                           testing_r::squash(std::log(pool.spread)),
-                           testing_r::squash(pool.centre[0]),
-                           testing_r::squash(pool.centre[1]),
-                           pool.inclusion[0], pool.inclusion[1]});
-  }
-  for (const auto& factor : state.terms().factors) {
-    out.push_back(testing_r::squash(factor.b(0, 0)));
-    out.push_back(testing_r::squash(factor.b(0, 1)));
-    out.push_back(testing_r::squash(std::log(factor.sigma(0, 0))));
-    out.push_back(testing_r::squash(factor.sigma(0, factor.sigma.cols() - 1)));
-    out.push_back(testing_r::squash(factor.b.norm()));
-    out.push_back(testing_r::squash(std::log(factor.auxiliary[0])));
-  }
-  for (const double v : state.likelihood().parameters()) {
-    out.push_back(testing_r::squash(std::log(v)));
-  }
+  std::vector<double> out = testing_r::glm_statistics(state);
+  out.push_back(testing_r::squash(state.log_likelihood()));
   return out;
+}
+
+// How far f and its likelihood are from those computed anew.
+double staleness(GlmState& state) {
+  const Eigen::VectorXd f = state.fit();
+  const double log_likelihood = state.log_likelihood();
+  state.compute();
+  const double off = std::abs(log_likelihood - state.log_likelihood());
+  return std::max(off, (f - state.fit()).cwiseAbs().maxCoeff());
 }
 
 bark::Data glm_data(const Rcpp::List& config, const Eigen::MatrixXd& x) {
@@ -134,7 +104,8 @@ Eigen::VectorXd censor(bark::Data& data, Eigen::VectorXd y) {
 }  // namespace
 
 // Pairs of a draw of everything from the prior, with responses, and the state
-// after `turns` of new responses, if `again`, and a move. One column per pair.
+// after `turns` of new responses, if `again`, and a move. One column per pair;
+// and how far numbers that moves update are from those computed anew.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
                               const Eigen::MatrixXd& x, std::string move,
@@ -142,6 +113,7 @@ Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
   const bark::Prior setting = bark_r::prior(prior);
   const auto& apply = kMoves.at(move);
   testing_r::Pairs out;
+  double stale = 0;
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     bark::Data data = glm_data(config, x);
@@ -159,9 +131,11 @@ Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
     }
     const std::vector<double> last = statistics(state);
     out.put(pair, pairs, first, last);
+    stale = std::max(stale, staleness(state));
   }
   return Rcpp::List::create(Rcpp::_["before"] = out.before,
-                            Rcpp::_["after"] = out.after);
+                            Rcpp::_["after"] = out.after,
+                            Rcpp::_["stale"] = stale);
 }
 
 // log p(y | f) of one row and its derivatives, one row per f.

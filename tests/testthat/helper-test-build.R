@@ -11,6 +11,7 @@ test_entries <- c(
   "bark_fields_invariance_cpp",
   "bark_fields_latent_cpp",
   "bark_geweke_cpp",
+  "bark_glm_fields_pairs_cpp",
   "bark_glm_pairs_cpp",
   "bark_glm_rows_cpp",
   "bark_groups_law_cpp",

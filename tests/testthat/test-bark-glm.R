@@ -28,9 +28,12 @@ glm_config <- function(family, n = 5) {
 
 glm_scores <- function(family, prior, move, turns = 30, again = FALSE,
                        config = glm_config(family)) {
-  paired_scores(bark_glm_pairs_cpp(
+  out <- bark_glm_pairs_cpp(
     config, prior, five_rows, move, turns, glm_pairs, 5, again
-  ))
+  )
+  # f and its likelihood follow the moves.
+  if (prior$alpha > 1) expect_lt(out$stale, 1e-7, label = paste(family, move))
+  paired_scores(out)
 }
 
 # Two crossed factors, one with slopes. The t priors of their standard deviations

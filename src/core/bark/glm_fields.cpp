@@ -84,7 +84,7 @@ void GlmFields::sweep(int k, int rounds, Counts& counts, Rng& rng) {
   glm_sweep(fields_[k], rounds, counts, rng);
 }
 
-// (B138).
+// (B138); all prior means are 0.
 void GlmFields::shift_linear(Rng& rng) {
   const Eigen::VectorXd& sd = data_->terms.linear_sd;
   Eigen::VectorXd mean = Eigen::VectorXd::Zero(sd.size());

@@ -58,6 +58,8 @@ class GlmFieldsLevel {
   void transfer(Archive& archive) { fields_.transfer(archive); }
   friend bool exchange(GlmFieldsLevel&, GlmFieldsLevel&, Rng&) { return false; }
 
+  GlmFields& fields() { return fields_; }
+
  private:
   const Model* model_;
   GlmFields fields_;

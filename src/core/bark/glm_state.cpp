@@ -170,6 +170,7 @@ bool GlmState::replace(int j, const Place& place, double log_ratio, Rng& rng) {
   return true;
 }
 
+// (B136).
 bool GlmState::reshape(const std::vector<ShapePointer>& shapes,
                        double log_ratio, Rng& rng) {
   const int m = size();
