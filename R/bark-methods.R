@@ -286,8 +286,8 @@ sigma.kb_bark <- function(object, ...) {
 #' @return Without `draw`, for fits with terms beside kernels: the coefficients of
 #'   linear terms (see [fixef.kb_bark()]); if there are groups a list with a data
 #'   frame per factor, each row the coefficients of a group, linear ones
-#'   included. With `draw`, of kernels: named vector (with several unordered classes a list of them, one per
-#'   field) in units of the response (of f in classification): `(Intercept)`
+#'   included. With `draw`, of kernels: named vector (with several unordered
+#'   classes a list of them, one per field) in units of the response (of f in classification): `(Intercept)`
 #'   and, for each training row that is a centre in this draw, its number. f is
 #'   the intercept plus the sum of coefficients times kernel. Kernels whose
 #'   centre is not a row are named `kernel 1`, `kernel 2` and so on.

@@ -28,8 +28,8 @@
 #' Of a fit with `prior_only = TRUE` `"fit"` shows the prior: bands of this level and
 #' of one half with eight draws of the expected response, or of f for gaussian and
 #' ordered ones, beside the data; with several predictors the bands at the rows. Its
-#' axis ends near the data, and its label says how much is beyond. With several predictors and several unordered classes it is
-#' not defined.
+#' axis ends near the data, and its label says how much is beyond. With several
+#' predictors and several unordered classes it is not defined.
 #'
 #' @param level Probability inside bands and intervals, for `"fit"` (except with
 #'   several unordered classes) and `"importance"`.

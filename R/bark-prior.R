@@ -73,8 +73,8 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   numeric responses. `"pooled"`: each has its own, which vary around common
 #'   ones. `NULL`: for numeric responses `"clustered"` if there are linear terms
 #'   or groups and fewer than 20 000 rows, otherwise `TRUE`; `"pooled"` for successes
-#'   and classes with a logit link; `FALSE` for other classes, with `directions` and with `approximation = "truncation"`. See the section
-#'   below.
+#'   and classes with a logit link; `FALSE` for other classes, with `directions` and
+#'   with `approximation = "truncation"`. See the section below.
 #' @param directions `NULL`: kernels use the predictors as they are. A whole
 #'   number d, from 1 to p: they use d unknown linear combinations of them, see
 #'   the section below.

@@ -23,13 +23,15 @@
 #' of them with the probability \eqn{1 / (1 + e^{-f(x_i)})}{1 / (1 + exp(-f(x_i)))},
 #' or a number of successes, each with this probability. See *Successes and two
 #' classes*.
-#' `family = binomial("probit")`: the same with the probability \eqn{\Phi(f(x_i))}{Phi(f(x_i))}. `family = "ordered"`: the
-#' response is at most the k-th of C ordered classes with probability
+#' `family = binomial("probit")`: the same with the probability
+#' \eqn{\Phi(f(x_i))}{Phi(f(x_i))}.
+#' `family = "ordered"`: the response is at most the k-th of C ordered classes with probability
 #' \eqn{\Phi(c_k - f(x_i))}{Phi(c_k - f(x_i))}; of the cut points
 #' \eqn{c_1 < \ldots < c_{C - 1}}{c_1 < ... < c_(C - 1)} the first is 0, and the
 #' logarithms of the gaps between them have independent standard normal priors.
 #' Classes without rows are allowed; only the prior informs them.
-#' `family = "multinomial"`, for classes without an order: see *Several classes*.
+#' `family = "multinomial_logit"`, the default for classes without an order, and
+#' `"multinomial"`: see *Several classes*.
 #' `family = poisson()`: counts with the mean \eqn{e^{f(x_i)}}{exp(f(x_i))}.
 #' `family = "negbinomial"`: counts with this mean m and the variance m + m^2 /
 #' size, the size unknown. See *Counts*.

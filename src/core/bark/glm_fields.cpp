@@ -115,9 +115,8 @@ void GlmFields::set_classes(const std::vector<int>& of_row) {
 }
 
 void GlmFields::transfer(Archive& archive) {
-  archive.list("fields", fields_.size(), [this](Archive& field, auto k) {
-    fields_[k].transfer(field);
-  });
+  archive.list("fields", fields_.size(),
+               [this](Archive& field, auto k) { fields_[k].transfer(field); });
 }
 
 GlmFieldsLevel::GlmFieldsLevel(const Model& model, int, Rng& rng)
