@@ -1,5 +1,11 @@
 # bark() of several classes with a logit link: its sampler, exact posteriors,
 # and what users see.
+#
+# Seen to fail, one fault at a time: the own field among the others of (B137);
+# others as they were at the start of the sweep, or derivatives of the turn
+# before; a shift (B138) with the standard deviation of one field, or one that
+# leaves f as it was; the spread of the pool stretched without its Jacobian;
+# weights of rows ignored.
 
 # The sampler ------------------------------------------------------------------
 

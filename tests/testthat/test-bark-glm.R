@@ -82,9 +82,10 @@ test_that("each move leaves the joint law of parameters and data invariant", {
 })
 
 test_that("moves of pooled scales leave it invariant", {
-  # Null: as above, 8 calls. Seen to fail: coefficients of the kernels drawn anew
-  # from their prior where scales follow the pool, columns left as they were, the
-  # spread stretched without its Jacobian.
+  # Null: as above, 8 calls. Seen to fail: the spread stretched without its
+  # Jacobian; columns left as they were where scales follow the pool; f left as it
+  # was, though only in the comparison with f computed anew. Coefficients drawn
+  # from their prior there would be no fault: their densities cancel.
   prior <- glm_prior(nu = 3, pool = pool_prior)
   for (move in c(
     "birth_death", "relocate", "local", "scales", "flips", "coefficients", "pool"
