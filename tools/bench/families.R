@@ -13,10 +13,11 @@
 #
 # Needs posterior and survival. Data: eight uniform inputs, of which five matter;
 # f is Friedman's first function with mean 0 and standard deviation 1 over its
-# distribution. Noise of numbers and of logarithms of times has standard deviation
-# 0.5 (times 0.4 to 2.5 where it is modelled); about 30% of times are censored; trials
-# are 10 per row; three ordered classes, and three others, whose fields are f, f
-# of other inputs, and 0.
+# distribution. The noise of numbers and of logarithms of times has the scale 0.5
+# (0.2 to 1.2 where it is modelled); 25 to 30% of times are censored; probabilities
+# of two classes are logistic in 2 f; trials are 10 per row; three ordered classes
+# are equally frequent; the fields of three others are 2 f, 2 f of the inputs in
+# reverse, and 0.
 #
 # Prints markdown; medians over seeds. ESS: effective draws (bulk) of f at 20
 # rows fixed by a seed, the worst and the median; with several classes those of
