@@ -20,10 +20,10 @@ split_of <- function(make, repeat_number) {
 
 # Methods on repeats of data sets, by the options of the script. The hidden
 # methods are run only by name.
-cells_of <- function(methods, sets, hidden = character()) {
+cells_of <- function(methods, sets, hidden = character(), repeats = 20) {
   expand.grid(
     method = several("methods", setdiff(names(methods), hidden), hidden),
-    set = seq_len(as.integer(option("repeats", 20))), fold = 1,
+    set = seq_len(as.integer(option("repeats", repeats))), fold = 1,
     data = several("data", names(sets)), stringsAsFactors = FALSE
   )
 }

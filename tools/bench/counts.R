@@ -1,9 +1,10 @@
-# Counts: bark() beside mgcv::gam, both Poisson and negative binomial, and a
-# linear model, MASS::glm.nb.
+# Counts: bark() beside mgcv::gam, both Poisson and negative binomial, a linear
+# model, MASS::glm.nb, and trees, countSTAR::bart_star.
 #
 #   Rscript tools/bench/counts.R           20 splits of each data set
 #   --data=bikes,doctor,quine,friedman,product
-#   --methods=bark_pois,bark_nb,gam_pois,gam_nb,glm_nb
+#   --methods=bark_pois,bark_nb,gam_pois,gam_nb,glm_nb; bart_star only by name:
+#             it needs the package countSTAR
 #   --repeats=20
 #   --results=counts    folder for finished fits, so that a stopped run can
 #                       continue. Delete the files of a method when its code
@@ -14,7 +15,7 @@
 # A fifth of the rows is held out. Prints markdown: mean log score of these rows,
 # of bark_nb minus that of the method, and seconds of the processor; standard errors
 # over splits in parentheses. gam has a smooth term for each number with more than
-# ten values.
+# ten values. The probability of a count by bart_star is the mean over its draws.
 
 library(kernelbayes)
 
@@ -107,6 +108,16 @@ methods <- list(
     nb_scores(split$test$y, predict(fit, split$test, type = "response"),
       fit$theta
     )
+  },
+  bart_star = function(split, seed) {
+    both <- rbind(split$train, split$test)
+    x <- stats::model.matrix(y ~ ., both)[, -1, drop = FALSE]
+    train <- seq_len(nrow(split$train))
+    set.seed(seed)
+    fit <- countSTAR::bart_star(split$train$y, x[train, ],
+      X_test = x[-train, ], y_test = split$test$y, verbose = FALSE
+    )
+    log(colMeans(exp(fit$post.log.pred.test)))
   }
 )
 
@@ -121,5 +132,6 @@ fit_cell <- function(cell, control) {
 
 # ---- all of them ------------------------------------------------------------
 
-rows <- run_cells_here(cells_of(methods, sets), option("results", "counts"))
+cells <- cells_of(methods, sets, hidden = "bart_star")
+rows <- run_cells_here(cells, option("results", "counts"))
 markdown(table_beside(rows, "bark_nb", c(score = "score")))
