@@ -187,12 +187,11 @@
 #' predictors together, one by one and in pairs, predictors into and out of the
 #' kernel, and the noise. Student-t noise is normal given a weight for each row,
 #' which is also drawn. Ordered classes, and others with a probit link, have latent
-#' responses, drawn with the
-#' coefficients integrated out, and cut points, moved without them. With
-#' `alpha = 1` each sweep also drops the latent responses and moves kernels and
-#' scales with their coefficients: one by one, all of them by Hamiltonian
-#' dynamics and elliptical slices, and scales with coefficients that follow. So
-#' chains mix where classes are well separated. Kernels that
+#' responses, drawn with the coefficients integrated out, and cut points, moved
+#' without them. With `alpha = 1` each sweep also drops the latent responses and
+#' moves kernels and scales with their coefficients: one by one, all of them by
+#' Hamiltonian dynamics and elliptical slices, and scales with coefficients that
+#' follow. So chains mix where classes are well separated. Kernels that
 #' are born or relocated get a coefficient from a data-informed proposal; where
 #' kernels share their scales, most locations are chosen among 200 candidates by
 #' how much the kernel would contribute there. Step sizes adapt during the warmup
@@ -200,6 +199,12 @@
 #' Chains start at draws from the prior with small scales. With
 #' `mcmc_control(n_temps = )` above 1 each chain is coupled with others at higher
 #' temperatures.
+#'
+#' Classes with the logit link, counts, successes and censored responses have no
+#' latent ones: coefficients are part of the state. A move of one kernel draws its
+#' coefficient from nearly its distribution given all else, and is accepted or
+#' rejected with the likelihood itself; all coefficients then move together on
+#' ellipses around their mode, and with pooled scales what kernels have in common.
 #'
 #' From 5000 rows on kernels of numeric responses with their own scales move
 #' given the coefficients of the others, which are then drawn together: the time
