@@ -4,7 +4,8 @@
 #   Rscript tools/bench/classes.R --mixing effective draws per second instead
 #   --data=Sonar,Ionosphere,Pima,two_class_dat,crabs,Default,attrition,spam;
 #             with --mixing Sonar,iris,crabs
-#   --methods=bark,dbarts; bark_probit, family = binomial("probit"), by name
+#   --methods=bark,dbarts; bark_probit, with the family binomial("probit"), of
+#             several classes "multinomial", only by name
 #   --repeats=20        splits; with --mixing seeds, 3
 #   --results=classes   folder for finished fits, so that a stopped run can
 #                       continue. Delete the files of a method when its code
