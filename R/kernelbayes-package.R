@@ -8,7 +8,7 @@
 #' * [tdsmc()]: its sampler for your own targets and moves;
 #' * [bark()]: additive kernels with a scale for each predictor, for numbers,
 #'   counts and classes, `vignette("bark")`;
-#' * [kgs()]: classification under label noise, `vignette("kgs")`;
+#' * [kgs()]: classification under label noise;
 #' * [kbr()]: posteriors from simulations, without a likelihood,
 #'   `vignette("kbr")`; [kbr_hmm()]: filter, forecasts and smoother.
 #'

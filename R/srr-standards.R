@@ -18,8 +18,8 @@
 #' @srrstats {G1.6} `tools/bench/` measures, `tools/peers.R` and
 #'   `tools/peers-tuned.R` compare with other packages.
 #' @srrstats {G5.4c} The published tables are repeated by `tools/reproduce/`
-#'   and stand beside ours in `vignette("srvm")`, `vignette("bark")` and
-#'   `vignette("kgs")`.
+#'   and stand beside ours in `vignette("srvm")`, `vignette("bark")` and the
+#'   article `vignettes/articles/kgs.Rmd`.
 #' @srrstats {BS1.1} Examples of each help page and vignette enter a formula
 #'   with data, and x and y.
 #' @srrstats {BS1.2} Priors are described in general and by example in three
@@ -29,8 +29,8 @@
 #' @srrstats {BS1.2c} `?srvm_prior`, `?bark_prior`, `?noise_beta`, with
 #'   examples.
 #' @srrstats {BS4.0} Details and references of the help pages of each engine.
-#' @srrstats {BS4.1} `vignette("srvm")`, `vignette("bark")`, `vignette("kgs")`
-#'   and `vignette("kbr")` compare with other samplers and methods;
+#' @srrstats {BS4.1} `vignette("srvm")`, `vignette("bark")`, `vignette("kbr")`
+#'   and `vignettes/articles/kgs.Rmd` compare with other samplers and methods;
 #'   `test-bark-peer.R` with the package bark.
 #' @srrstats {RE5.0} `tools/bench/` measures it; README.md and
 #'   `vignette("kernelbayes")` tell; `estimate_cost()` continues a pilot run by
