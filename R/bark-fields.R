@@ -32,6 +32,7 @@ family_multinomial <- family_of_fields("probit",
 
 family_multinomial_logit <- family_of_fields("binomial_logit",
   shapes = TRUE, title = ", multinomial logit", parameters = character(),
+  own_scales = "pooled",
   intercept = function(y, offset, weights) 0
 )
 
@@ -54,14 +55,17 @@ bark_family <- function(family, mould, latent = FALSE) {
   if (mould$outcome == "interval" && identical(family, "gaussian")) {
     return("censored")
   }
+  if (is.null(family) && mould$outcome == "factor" && is.ordered(mould$y)) {
+    family <- "ordered"
+  }
+  if (identical(family, "ordered") && !is.null(mould$weights) && !latent) {
+    family <- "ordered_probit"
+  }
   if (!is.null(family)) {
     return(family)
   }
   if (mould$outcome != "factor") {
     return(if (mould$outcome == "interval") "weibull" else "gaussian")
-  }
-  if (is.ordered(mould$y)) {
-    return("ordered")
   }
   if (nlevels(mould$y) > 2) {
     return(if (latent) "multinomial" else "multinomial_logit")
@@ -84,7 +88,7 @@ refuse_shaped_fields <- function(prior) {
   used <- options_where(prior, "shapes", TRUE)
   if (length(used) > 0) {
     kb_abort(c(
-      "{.arg {used}} of {.fn bark_prior} must be left out for 
+      "{.arg {used}} of {.fn bark_prior} must be left out for
        {.code family = \"multinomial\"}.",
       i = "Its kernels are at rows, all equally likely, and share one scale per
            predictor. {.code family = \"multinomial_logit\"} has such kernels."

@@ -24,7 +24,8 @@ glm_prior <- function(prior, family, mould) {
     return(prior)
   }
   if (is.null(prior$own_scales)) {
-    prior$own_scales <- if (pools_scales(prior, family, mould)) "pooled" else TRUE
+    own <- response_families[[family]]$own_scales
+    prior$own_scales <- if (can_pool(prior, mould) && !is.null(own)) own else TRUE
   }
   noisy <- isTRUE(response_families[[family]]$noise)
   if (noisy && is.null(prior$df)) prior$df <- Inf
@@ -44,10 +45,9 @@ glm_prior <- function(prior, family, mould) {
   prior
 }
 
-# Scales of successes and of classes are pooled, where that is defined
-pools_scales <- function(prior, family, mould) {
-  family_outcome(family) %in% c("factor", "trials") &&
-    !endsWith(prior$type, "equal") && is.null(prior$scales) &&
+# Are pooled scales defined?
+can_pool <- function(prior, mould) {
+  !endsWith(prior$type, "equal") && is.null(prior$scales) &&
     is.null(mould$fields)
 }
 
@@ -105,7 +105,9 @@ refuse_glm <- function(fit, what) {
       "{.fn {what}} is not defined for {.code family =
        \"{given_family(fit)}\"}.",
       i = "{.fn loo} of the loo package compares such fits.",
-      i = if (has_classes(fit)) {
+      i = if (is_ordered(fit)) {
+        "It is defined without {.arg weights}."
+      } else if (has_classes(fit)) {
         probit <- if (is_multinomial(fit)) "\"multinomial\"" else "\"probit\""
         "It is defined for {.code family = {probit}}."
       }
@@ -121,6 +123,10 @@ refuse_glm <- function(fit, what) {
 #' @noRd
 predict_glm <- function(fit, rows, type, interval, level, probs, ndraws,
                         times) {
+  # Sums over classes given each draw serve all samplers.
+  if (is_ordered(fit)) {
+    return(predict_classes(fit, rows, type, interval, level, ndraws))
+  }
   x <- rows$x[rows$complete, , drop = FALSE]
   pool <- bark_pool(fit)
   if (type == "draws") {

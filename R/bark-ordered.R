@@ -17,6 +17,16 @@ family_ordered <- list(
   truncation = FALSE, rung_power = 10, check = function(mould, prior) NULL
 )
 
+# With case weights: a power of a probability has no latent normal form.
+family_ordered_probit <- utils::modifyList(family_ordered, list(
+  derived = "ordered", parameters = character(), own_scales = "pooled",
+  # The first cut point is 0.
+  intercept = function(y, offset, weights) {
+    first <- sum(weights[as.integer(y) == 1]) / sum(weights)
+    -stats::qnorm(min(max(first, 0.02), 0.98)) - mean(offset)
+  }
+))
+
 # An ordered factor from numbers or names of levels
 ordered_class <- function(class, fit) {
   levels <- fit$mould$levels

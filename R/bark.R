@@ -25,11 +25,14 @@
 #' classes*.
 #' `family = binomial("probit")`: the same with the probability
 #' \eqn{\Phi(f(x_i))}{Phi(f(x_i))}.
-#' `family = "ordered"`: the response is at most the k-th of C ordered classes with probability
+#' `family = "ordered"`, the default for an ordered factor: the response is at most
+#' the k-th of C classes with probability
 #' \eqn{\Phi(c_k - f(x_i))}{Phi(c_k - f(x_i))}; of the cut points
 #' \eqn{c_1 < \ldots < c_{C - 1}}{c_1 < ... < c_(C - 1)} the first is 0, and the
 #' logarithms of the gaps between them have independent standard normal priors.
-#' Classes without rows are allowed; only the prior informs them.
+#' Classes without rows are allowed; only the prior informs them. With `weights`
+#' coefficients of kernels are part of the state, f has an intercept whose prior mean
+#' fits the share of the first class, and kernels have scales of their own.
 #' `family = "multinomial_logit"`, the default for classes without an order, and
 #' `"multinomial"`: see *Several classes*.
 #' `family = poisson()`: counts with the mean \eqn{e^{f(x_i)}}{exp(f(x_i))}.
@@ -302,10 +305,10 @@
 #'   apply except for `warmup`, `iter` and `thin`.
 #' @param weights `NULL`, or positive numbers, one per row. Gaussian responses: the
 #'   variance of the response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}.
-#'   Counts, successes, classes with the logit link, and censored responses: row
-#'   i stands for \eqn{w_i}{w[i]} rows (case weights). Not defined for ordered
-#'   classes and others with a probit link. In the formula interface they are looked up in `data`
-#'   first.
+#'   Counts, successes, classes with the logit link, ordered classes and censored
+#'   responses: row i stands for \eqn{w_i}{w[i]} rows (case weights). Not defined for
+#'   two or several classes with a probit link. In the formula interface they are
+#'   looked up in `data` first.
 #' @param sigma `NULL`: the noise has the same distribution at all rows, up to
 #'   `weights`. Or a formula without a response, such as `~ x1 + x2` or `~ .`: the
 #'   inputs of kernels that the variance of the noise depends on (a factor by its
@@ -664,7 +667,8 @@ refuse_class_weights <- function(weights) {
     kb_abort(c(
       "{.arg weights} must be NULL for classes with latent responses.",
       i = "{.fn bark} takes numbers of rows as weights with {.code family =
-           binomial()} for two classes, {.code \"multinomial_logit\"} for several."
+           binomial()} for two classes, {.code \"multinomial_logit\"} for several,
+           and for ordered ones."
     ), "argument", argument = "weights")
   }
 }

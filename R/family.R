@@ -35,15 +35,18 @@
 # * Of families without a latent normal form also `parameters`: the names of
 #   those beside f; `quantile` at a probability and `variance`, S x n; and
 #   `intercept`: its prior mean, from the responses, their offsets and weights;
-#   `check_values`, if any: a check of new responses, with their name.
+#   `check_values`, if any: a check of new responses, with their name;
+#   `own_scales`: the default of that option of the prior, where it can be
+#   pooled.
 response_families <- list(
   gaussian = family_gaussian, student = family_student, probit = family_probit,
   ordered = family_ordered, multinomial = family_multinomial,
   multinomial_logit = family_multinomial_logit,
   poisson = family_poisson, negbinomial = family_negbinomial,
-  logit = family_logit, trials_logit = family_trials_logit,
-  trials_probit = family_trials_probit, weibull = family_weibull,
-  lognormal = family_lognormal, censored = family_censored
+  ordered_probit = family_ordered_probit, logit = family_logit,
+  trials_logit = family_trials_logit, trials_probit = family_trials_probit,
+  weibull = family_weibull, lognormal = family_lognormal,
+  censored = family_censored
 )
 
 # Those that a fit of bark() can have, and those of srvm()
@@ -141,7 +144,9 @@ family_of <- function(fit) response_families[[fit$settings$family]]
 
 is_probit <- function(fit) identical(fit$settings$family, "probit")
 
-is_ordered <- function(fit) identical(fit$settings$family, "ordered")
+ordered_families <- c("ordered", "ordered_probit")
+
+is_ordered <- function(fit) isTRUE(fit$settings$family %in% ordered_families)
 
 is_class_family <- function(name) {
   response_families[[name]]$outcome %in% c("factor", "ordered")

@@ -116,7 +116,7 @@ bark_noise_layout <- layout(
     draws_kept * length(family_of(fit)$parameters)
   )),
   noise = positive(draws_kept), log_likelihood = any_numbers(draws_kept),
-  cuts = where(settings$family == "ordered", numbers(
+  cuts = where(is_ordered(fit), numbers(
     draws_kept * (length(mould$levels) - 1)
   ))
 )

@@ -15,6 +15,7 @@
 #include "bark/glm_groups.cpp"
 #include "bark/glm_level.cpp"
 #include "bark/glm_likelihood.cpp"
+#include "bark/glm_ordered.cpp"
 #include "bark/glm_state.cpp"
 #include "bark/glm_trials.cpp"
 #include "bark/glm_variance.cpp"

@@ -25,6 +25,7 @@ const std::map<std::string, bark::Family> kFamilies{
     {"negbinomial", bark::Family::kNegativeBinomial},
     {"binomial_logit", bark::Family::kBinomialLogit},
     {"binomial_probit", bark::Family::kBinomialProbit},
+    {"ordered_probit", bark::Family::kOrderedProbit},
     {"censored_normal", bark::Family::kCensoredNormal},
     {"censored_extreme", bark::Family::kCensoredExtreme}};
 

@@ -73,7 +73,8 @@ double staleness(GlmState& state) {
 }
 
 bark::Data glm_data(const Rcpp::List& config, const Eigen::MatrixXd& x) {
-  bark::Data out = bark_r::data(config, x, Eigen::VectorXd::Zero(x.rows()),
+  // A response that every family has, until others are drawn.
+  bark::Data out = bark_r::data(config, x, Eigen::VectorXd::Ones(x.rows()),
                                 Eigen::VectorXd::Ones(x.rows()));
   out.upper = out.y;
   return out;
@@ -149,6 +150,9 @@ Eigen::MatrixXd bark_glm_rows_cpp(Rcpp::List config, const Eigen::VectorXd& y,
     bark::Data data;
     data.family = bark_r::family(config["family"]);
     data.y = y.segment(i, 1);
+    if (config.containsElementNamed("classes")) {
+      data.classes = config["classes"];
+    }
     data.trials = Eigen::VectorXd::Constant(1, config["trials"]);
     data.upper = upper.segment(i, 1);
     bark::Prior prior;

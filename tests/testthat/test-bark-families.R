@@ -10,17 +10,21 @@ family_data <- function(n = 40) {
     data$class <- factor(stats::runif(n) < stats::plogis(f))
     data$time <- exp(f + 0.5 * log(stats::rexp(n)))
     data$event <- stats::runif(n) < 0.8
+    data$grade <- cut(f + stats::rnorm(n), c(-Inf, 0, 1, Inf),
+      labels = c("low", "mid", "high"), ordered_result = TRUE
+    )
     data
   })
 }
 
-# Formulas and families, one per row of the table
+# Formulas and families, one per row of the table; and other arguments
 family_calls <- function() {
   list(
     poisson = list(k ~ a, "poisson"), negbinomial = list(k ~ a, "negbinomial"),
     logit = list(class ~ a, "logit"),
     trials_logit = list(cbind(s, f) ~ a, "logit"),
     trials_probit = list(cbind(s, f) ~ a, "probit"),
+    ordered_probit = list(grade ~ a, "ordered", weights = rep(1, 40)),
     weibull = list(survival::Surv(time, event) ~ a, "weibull"),
     lognormal = list(survival::Surv(time, event) ~ a, "lognormal"),
     censored = list(survival::Surv(time, event) ~ a, "gaussian")
@@ -35,9 +39,11 @@ test_that("the calls are those of the table", {
 
 quick_family <- function(name, data = family_data(), iter = 100, ...) {
   call <- family_calls()[[name]]
-  suppressMessages(suppressWarnings(bark(call[[1]], data,
-    family = call[[2]], seed = 1, control = mcmc_control(2, iter, iter), ...
-  )))
+  names(call)[1:2] <- c("formula", "family")
+  call <- utils::modifyList(call, list(...))
+  suppressMessages(suppressWarnings(do.call(bark, c(call, list(
+    data = data, seed = 1, control = mcmc_control(2, iter, iter)
+  )))))
 }
 
 # The engine with these rows, each of weight 1
@@ -64,7 +70,7 @@ test_that("a row of weight 2 is two rows", {
     engine <- fit_engine(fit)
     one <- run_to_end(engine)$draws
     both <- run_to_end(engine_rows(engine, c(1:20, which(twice))))$draws
-    for (of in c("gamma", "log_likelihood", "noise", "parameters")) {
+    for (of in c("gamma", "log_likelihood", "noise", "parameters", "cuts")) {
       expect_equal(one[[of]], both[[of]], tolerance = 1e-6, label = name)
     }
   }

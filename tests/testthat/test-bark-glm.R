@@ -5,7 +5,7 @@
 
 glm_families <- c(
   "poisson", "negbinomial", "binomial_logit", "binomial_probit",
-  "censored_normal", "censored_extreme"
+  "ordered_probit", "censored_normal", "censored_extreme"
 )
 
 glm_pairs <- if (extended()) 40000 else 5000
@@ -17,7 +17,7 @@ glm_prior <- function(...) {
 
 glm_config <- function(family, n = 5) {
   list(
-    family = family, trials = rep(20, n),
+    family = family, trials = rep(20, n), classes = 4,
     terms = list(
       linear = cbind(1, c(0.5, -1, 1, 0.2, -0.7)), linear_sd = c(1, 0.6),
       linear_mean = c(0.4, 0),
@@ -52,7 +52,7 @@ grouped_config <- function() {
 
 test_that("each move leaves the joint law of parameters and data invariant", {
   # Null: sums over independent pairs over their root mean square are normal, up
-  # to rare large terms; about 77 per call in 33 calls. |z| > 6.2 has probability
+  # to rare large terms; about 77 per call in 40 calls. |z| > 6.2 has probability
   # 6e-10 each.
   priors <- list(
     glm_prior(nu = 3), glm_prior(nu = 3, centre_sd = 0.4),
@@ -120,7 +120,6 @@ test_that("groups leave it invariant", {
 
 test_that("log densities and their derivatives are right", {
   f <- c(-3, -0.5, 0, 0.7, 2, 4)
-  y <- c(0, 2, 1, 3, 2, 0)
   upper <- c(0, 2.3, Inf, 3, 2.01, 2)
   lower <- c(0, 2, 1, 3, 2, -Inf)
   # Numbers with these probabilities that noise is larger
@@ -143,6 +142,10 @@ test_that("log densities and their derivatives are right", {
     binomial_probit = function(y, f) {
       stats::dbinom(y, 3, stats::pnorm(f), log = TRUE)
     },
+    ordered_probit = function(y, f) {
+      cuts <- c(-Inf, 0, 0.7, Inf)
+      log(stats::pnorm(cuts[y + 1] - f) - stats::pnorm(cuts[y] - f))
+    },
     censored_normal = censored(
       function(e) stats::pnorm(e, lower.tail = FALSE),
       function(e) stats::dnorm(e, log = TRUE)
@@ -154,9 +157,10 @@ test_that("log densities and their derivatives are right", {
   for (family in names(densities)) {
     density <- densities[[family]]
     is_censored <- grepl("censored", family)
+    y <- if (family == "ordered_probit") c(1, 2, 1, 3, 2, 3) else c(0, 2, 1, 3, 2, 0)
     rows <- bark_glm_rows_cpp(
-      list(family = family, trials = 3), if (is_censored) lower else y, upper,
-      f, 0.7
+      list(family = family, trials = 3, classes = 3),
+      if (is_censored) lower else y, upper, f, 0.7
     )
     expect_equal(rows[, 1], density(y, f), label = family)
     h <- 1e-4

@@ -589,7 +589,10 @@ test_that("requests without meaning for ordered classes are refused", {
   expect_error(partial_dependence(fit, "x4", type = "response"),
     class = refused
   )
-  expect_error(bark(class ~ x1, data, weights = rep(1, 30)), class = refused)
+  expect_error(
+    bark(class ~ x1, data, weights = rep(1, 30), prior = bark_prior_paper()),
+    "latent responses", class = refused
+  )
   expect_error(bark(class ~ x1, data, prior = bark_prior_paper(noise = fixed(2))),
     class = refused
   )

@@ -28,6 +28,7 @@ void GlmDraws::transfer(Archive& archive) {
   archive("noise", noise);
   archive("log_likelihood", log_likelihood, Want::anything());
   archive("parameters", parameters);
+  if (model->data.family == Family::kOrderedProbit) archive("cuts", cuts);
   terms.transfer(archive);
 }
 
@@ -46,11 +47,15 @@ void GlmLevel::record(Draws& draws, Rng&) const {
   draws.kernels.record(state_);
   draws.noise.push_back(state_.likelihood().noise_precision());
   draws.log_likelihood.push_back(state_.log_likelihood());
-  // The scale of noise is recorded as that of other families is.
-  if (!model_->data.censored()) {
-    for (const double v : state_.likelihood().parameters()) {
-      draws.parameters.push_back(v);
-    }
+  // As other families record the scale of noise and cut points.
+  const auto append = [](const std::vector<double>& from, auto& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  const GlmLikelihood& likelihood = state_.likelihood();
+  const std::vector<double> cuts = likelihood.cuts();
+  append(cuts, draws.cuts);
+  if (!model_->data.censored() && cuts.empty()) {
+    append(likelihood.parameters(), draws.parameters);
   }
   draws.terms.add(state_.terms());
   draws.terms.level.push_back(state_.kernel_mean());

@@ -10,7 +10,8 @@ namespace bark {
 void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng);
 
 /// Draws of the kernels with their coefficients, those of the linear terms, and
-/// the family's parameters. `log_likelihood` is that given all of them.
+/// the family's parameters, or the cut points between ordered classes.
+/// `log_likelihood` is that given all of them.
 struct GlmDraws {
   explicit GlmDraws(const Model& model) : model(&model) {}
   void transfer(Archive& archive);
@@ -18,7 +19,7 @@ struct GlmDraws {
   const Model* model;
   KernelDraws kernels;
   TermDraws terms;
-  std::vector<double> noise, log_likelihood, parameters;
+  std::vector<double> noise, log_likelihood, parameters, cuts;
 };
 
 /// The counterpart of Level for families without a latent normal form. There

@@ -33,18 +33,23 @@ GlmLikelihood::Derivatives GlmLikelihood::derivatives(
 void GlmLikelihood::step_in_log(const Eigen::VectorXd& f, Rng& rng) {
   constexpr int kTimes = 4;
   const auto log_posterior = [&] { return log_likelihood(f) + log_prior(); };
+  std::vector<double> values = parameters();
   double before = log_posterior();
-  for (int i = 0; i < kTimes; ++i) {
-    const double from = parameters().front();
-    const double length = std::exp2(1 - 4 * rng.uniform());
-    set_parameters({from * std::exp(length * rng.normal())});
-    const double after = log_posterior(), log_ratio = after - before;
-    if (log_ratio >= 0 || rng.uniform() < std::exp(log_ratio)) {
-      before = after;
-    } else {
-      set_parameters({from});
+  for (double& value : values) {
+    for (int i = 0; i < kTimes; ++i) {
+      const double from = value;
+      const double length = std::exp2(1 - 4 * rng.uniform());
+      value = from * std::exp(length * rng.normal());
+      set_parameters(values);
+      const double after = log_posterior(), log_ratio = after - before;
+      if (log_ratio >= 0 || rng.uniform() < std::exp(log_ratio)) {
+        before = after;
+      } else {
+        value = from;
+      }
     }
   }
+  set_parameters(values);
 }
 
 LikelihoodPtr make_likelihood(const Data& data, const Prior& prior) {
@@ -53,6 +58,7 @@ LikelihoodPtr make_likelihood(const Data& data, const Prior& prior) {
       {Family::kNegativeBinomial, negative_binomial},
       {Family::kBinomialLogit, binomial_logit},
       {Family::kBinomialProbit, binomial_probit},
+      {Family::kOrderedProbit, ordered_probit},
       {Family::kLogVariance, log_variance},
       {Family::kCensoredNormal, censored_normal},
       {Family::kCensoredExtreme, censored_extreme}};

@@ -26,6 +26,8 @@ class GlmLikelihood : public Likelihood {
   }
 
   virtual std::vector<double> parameters() const { return {}; }
+  /// Of ordered classes, whose parameters are the gaps between them.
+  virtual std::vector<double> cuts() const { return {}; }
   /// Of families with noise, whose scale is their only parameter.
   virtual double noise_precision() const { return 1; }
   virtual void set_parameters(const std::vector<double>&) {}
@@ -44,9 +46,9 @@ class GlmLikelihood : public Likelihood {
   };
   virtual Rows rows(const Eigen::VectorXd& f) const = 0;
 
-  /// Moves of the only parameter, which is positive, given f.
+  /// Moves of each parameter, all positive, given f.
   void step_in_log(const Eigen::VectorXd& f, Rng& rng);
-  /// log of the prior density of its logarithm.
+  /// log of the prior density of their logarithms.
   virtual double log_prior() const { return 0; }
 
   Eigen::ArrayXd constants_;
@@ -72,6 +74,7 @@ LikelihoodPtr poisson(const Data& data, const Prior& prior);
 LikelihoodPtr negative_binomial(const Data& data, const Prior& prior);
 LikelihoodPtr binomial_logit(const Data& data, const Prior& prior);
 LikelihoodPtr binomial_probit(const Data& data, const Prior& prior);
+LikelihoodPtr ordered_probit(const Data& data, const Prior& prior);
 LikelihoodPtr log_variance(const Data& data, const Prior& prior);
 LikelihoodPtr censored_normal(const Data& data, const Prior& prior);
 LikelihoodPtr censored_extreme(const Data& data, const Prior& prior);

@@ -141,6 +141,8 @@ enum class Family {
   kNegativeBinomial,
   kBinomialLogit,
   kBinomialProbit,
+  // As ordered, with case weights.
+  kOrderedProbit,
   kCensoredNormal,
   kCensoredExtreme
 };
