@@ -115,12 +115,11 @@ monte_carlo_errors <- function(draws, chains) {
 
 #' The predictors that matter most: from few draws, and if there are many
 #' predictors only for those with large scales
-#' @param by `"effect"` or, where most kernels contain something of every
-#'   predictor, `"share"`.
+#' @param by `"effect"` or `"share"`.
 #' @return Numbers of predictors, the first first, named by the probability of an
 #'   effect, or the share.
 #' @noRd
-leading_inputs <- function(fit, pools, scales, by = "effect", most = 12) {
+leading_inputs <- function(fit, pools, scales, by = leading_by(fit), most = 12) {
   x <- scaling_x(fit$settings$scaling, fit$data$x)
   variance <- colMeans(sweep(x, 2, colMeans(x))^2)
   size <- colMeans(1 - exp(-scales * rep(variance, each = nrow(scales))))
@@ -132,3 +131,7 @@ leading_inputs <- function(fit, pools, scales, by = "effect", most = 12) {
   order <- order(-value, -size[inputs])
   stats::setNames(inputs[order], value[order])
 }
+
+# Where kernels have scales of their own, most of them contain something of every
+# predictor, and all probabilities of an effect are near 1.
+leading_by <- function(fit) if (has_own_scales(fit)) "share" else "effect"

@@ -157,9 +157,7 @@ response_draws.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
 #' @export
 response_log_lik.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
-  at <- list(
-    mean = fields_values(fit, x, pool, "draw", chosen)$mean, variance = list()
-  )
+  f <- fields_values(fit, x, pool, "draw", chosen)$mean
   y <- as.integer(rows$y[rows$complete])
-  t(spread_rows(class_log_probability(fit, at, y), rows$complete))
+  t(spread_rows(family_of(fit)$classes$log(f, list(), y), rows$complete))
 }

@@ -101,17 +101,12 @@ bind_classes <- function(fit, blocks) {
 
 # Posterior predictive probabilities of the classes, n x C
 fields_probability <- function(fit, x, pool, chosen = seq_along(pool$weights)) {
-  blocks <- in_field_blocks(fit, x, pool, field_moments(fit), function(rows, at) {
-    if (is_glm(fit)) {
-      return(apply(softmax(at$mean), c(1, 3), mean))
-    }
-    bark_class_probability_cpp(at$mean, at$variance)
+  classes <- family_of(fit)$classes
+  blocks <- in_field_blocks(fit, x, pool, classes$what, function(rows, at) {
+    classes$mean(at$mean, at$variance)
   }, chosen)
   bind_classes(fit, blocks)
 }
-
-# Coefficients that are in the draws leave no variance
-field_moments <- function(fit) if (is_glm(fit)) "draw" else "moments"
 
 #' Probabilities of classes with a logit link
 #' @param f The fields: a list of matrices points x draws.
@@ -129,22 +124,6 @@ softmax <- function(f, log = FALSE) {
   array(unlist(p, use.names = FALSE), c(dim(most), length(f)))
 }
 
-# Given draws of the fields: probabilities of all classes, points x draws x C,
-# and logarithms of those of the classes of this number, points x draws
-class_probabilities <- function(fit, f) {
-  if (is_glm(fit)) softmax(f) else bark_class_draws_cpp(f)
-}
-
-class_log_probability <- function(fit, at, y) {
-  if (!is_glm(fit)) {
-    return(bark_class_log_probability_cpp(at$mean, at$variance, y))
-  }
-  log_p <- softmax(at$mean, log = TRUE)
-  points <- rep(seq_along(y), ncol(log_p))
-  draws <- rep(seq_len(ncol(log_p)), each = length(y))
-  matrix(log_p[cbind(points, draws, y[points])], length(y))
-}
-
 # Posterior means of the fields, n x C
 fields_link <- function(fit, x, pool) {
   bind_classes(fit, in_field_blocks(fit, x, pool, "mean", function(rows, at) {
@@ -154,8 +133,9 @@ fields_link <- function(fit, x, pool) {
 
 # Log predictive probabilities of the classes of this number
 fields_log_score <- function(fit, x, y, pool) {
-  blocks <- in_field_blocks(fit, x, pool, field_moments(fit), function(rows, at) {
-    log_p <- class_log_probability(fit, at, y[rows])
+  classes <- family_of(fit)$classes
+  blocks <- in_field_blocks(fit, x, pool, classes$what, function(rows, at) {
+    log_p <- classes$log(at$mean, at$variance, y[rows])
     most <- apply(log_p, 1, max)
     most + log(rowMeans(exp(log_p - most)))
   })
@@ -178,7 +158,8 @@ fields_draws <- function(fit, rows, pool, chosen) {
 fields_class_draws <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
   check_draws_memory(length(chosen), nrow(x), length(pool$fields))
-  p <- class_probabilities(fit, fields_values(fit, x, pool, "draw", chosen)$mean)
+  f <- fields_values(fit, x, pool, "draw", chosen)$mean
+  p <- family_of(fit)$classes$given(f)
   aperm(put_array(p, rows$complete), c(2, 1, 3))
 }
 
@@ -188,9 +169,8 @@ fields_class_draws <- function(fit, rows, pool, chosen) {
 fields_probability_limits <- function(fit, x, pool, level) {
   ends <- interval_ends(level)
   blocks <- in_field_blocks(fit, x, pool, "draw", function(rows, at) {
-    q <- apply(class_probabilities(fit, at$mean), c(1, 3), stats::quantile, ends,
-      names = FALSE
-    )
+    p <- family_of(fit)$classes$given(at$mean)
+    q <- apply(p, c(1, 3), stats::quantile, ends, names = FALSE)
     t(matrix(aperm(q, c(3, 1, 2)), ncol = length(rows)))
   })
   out <- do.call(rbind, c(list(matrix(0, 0, 2 * length(pool$fields))), blocks))
@@ -202,14 +182,15 @@ fields_probability_limits <- function(fit, x, pool, level) {
 fields_link_limits <- function(fit, x, pool, level) {
   ends <- interval_ends(level)
   quantiles <- function(mean, variance) {
-    if (is_glm(fit)) {
+    if (what == "draw") {
       return(t(apply(mean, 1, stats::quantile, ends, names = FALSE)))
     }
     mixture_quantiles_cpp(
       mean, variance, pool$weights, ends, stats::qnorm(ends)
     )
   }
-  blocks <- in_field_blocks(fit, x, pool, field_moments(fit), function(rows, at) {
+  what <- family_of(fit)$classes$what
+  blocks <- in_field_blocks(fit, x, pool, what, function(rows, at) {
     q <- Map(quantiles, at$mean, at$variance)
     # Columns: the lower ends of all classes, then the upper ones.
     do.call(cbind, c(

@@ -10,11 +10,15 @@
 #' Draws are in the methods of kb_bark_multinomial: its fields are not one f.
 #' @param sampler The sampler's name for a field given the others.
 #' @param shapes May kernels have shapes of their own?
+#' @param classes How probabilities follow from fields, lists of matrices points x
+#'   draws: `what` of `bark_values()` they need; `mean` over draws, points x C;
+#'   `given` draws, points x draws x C; `log`, of the classes y, points x draws.
 #' @param ... Other elements of the row.
 #' @noRd
-family_of_fields <- function(sampler, shapes, ...) {
+family_of_fields <- function(sampler, shapes, classes, ...) {
   list(
     ...,
+    classes = classes,
     outcome = "factor", sampler = sampler,
     numbers = function(y, scaling, offset) as.integer(y),
     types = c("class", "prob", "link", "draws", "log_score"),
@@ -27,10 +31,29 @@ family_of_fields <- function(sampler, shapes, ...) {
 }
 
 family_multinomial <- family_of_fields("probit",
-  shapes = FALSE, title = ", multinomial probit", rung_power = 4
+  classes = list(
+    what = "moments",
+    mean = function(mean, variance) bark_class_probability_cpp(mean, variance),
+    given = function(f) bark_class_draws_cpp(f),
+    log = function(mean, variance, y) {
+      bark_class_log_probability_cpp(mean, variance, y)
+    }
+  ), shapes = FALSE, title = ", multinomial probit", rung_power = 4
 )
 
+# Coefficients that are in the draws leave no variance.
 family_multinomial_logit <- family_of_fields("binomial_logit",
+  classes = list(
+    what = "draw",
+    mean = function(mean, variance) apply(softmax(mean), c(1, 3), base::mean),
+    given = function(f) softmax(f),
+    log = function(mean, variance, y) {
+      log_p <- softmax(mean, log = TRUE)
+      points <- rep(seq_along(y), ncol(log_p))
+      draws <- rep(seq_len(ncol(log_p)), each = length(y))
+      matrix(log_p[cbind(points, draws, y[points])], length(y))
+    }
+  ),
   shapes = TRUE, title = ", multinomial logit", parameters = character(),
   own_scales = "pooled",
   intercept = function(y, offset, weights) 0

@@ -178,11 +178,10 @@ inputs_line <- function(x, show, most = 4) {
     return(paste("equal scales of", show(mean[[1]])))
   }
   if (has_own_scales(x) || bark_selects(prior$type)) {
-    by <- if (has_own_scales(x)) "share" else "effect"
     pools <- if (fields) unname(field_pools(x)) else list(parts$pool)
-    first <- leading_inputs(x, pools, parts$scales, by)
+    first <- leading_inputs(x, pools, parts$scales)
     value <- as.double(names(first))
-    what <- if (by == "share") "share of change: " else "P(effect): "
+    what <- if (leading_by(x) == "share") "share of change: " else "P(effect): "
   } else {
     first <- order(-mean)
     value <- mean[first]

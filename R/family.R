@@ -32,6 +32,7 @@
 #   they are censored), where they are not numbers or classes.
 # * `derived`: if the response chooses it, the family that a user gives, see
 #   `bark_family()`.
+# * `classes`: of several fields, see `family_of_fields()`.
 # * Of families without a latent normal form also `parameters`: the names of
 #   those beside f; `quantile` at a probability and `variance`, S x n; and
 #   `intercept`: its prior mean, from the responses, their offsets and weights;

@@ -1,6 +1,7 @@
 #include "glm_state.hpp"
 
 #include <cmath>
+#include <map>
 #include <stdexcept>
 
 #include "core/archive.hpp"
@@ -173,19 +174,21 @@ bool GlmState::replace(int j, const Place& place, double log_ratio, Rng& rng) {
 // (B136).
 bool GlmState::reshape(const std::vector<ShapePointer>& shapes,
                        double log_ratio, Rng& rng) {
-  const int m = size();
-  Eigen::MatrixXd values = values_;
+  std::map<int, Eigen::VectorXd> changed;
   Eigen::VectorXd fit = fit_;
-  for (int j = 0; j < m; ++j) {
+  for (int j = 0; j < size(); ++j) {
     if (shapes[j] == slots_[j].shape) continue;
-    values.col(j) = make_column({slots_[j].location, shapes[j]});
-    fit += beta_[j] * (values.col(j) - column(j));
+    Eigen::VectorXd values = make_column({slots_[j].location, shapes[j]});
+    fit += beta_[j] * (values - column(j));
+    changed.emplace(j, std::move(values));
   }
   Derivatives at = likelihood_->derivatives(fit);
   log_ratio += at.log_likelihood - at_.log_likelihood;
   if (!accept(log_ratio, rng)) return false;
-  for (int j = 0; j < m; ++j) slots_[j].shape = shapes[j];
-  values_ = std::move(values);
+  for (const auto& [j, values] : changed) {
+    slots_[j].shape = shapes[j];
+    values_.col(j) = values;
+  }
   take(std::move(fit), std::move(at));
   return true;
 }

@@ -1,0 +1,140 @@
+# What a fit of bark() starts with: settings that the data determine, the length
+# of its chains.
+
+# Settings that are determined by the data at the first call
+bark_settings <- function(mould, family, prior, scale, prior_only,
+                          sigma = NULL) {
+  scale <- check_bark_scale(scale)
+  prior_only <- check_flag(prior_only)
+  row <- response_families[[family]]
+  classes <- is_class_family(family)
+  # Neither a latent response nor counts are standardised.
+  unscaled <- !isTRUE(row$noise)
+  refuse_truncated_classes(prior, family)
+  refuse_fields(mould$fields, prior, family)
+  prior <- prior_of_inputs(prior, ncol(mould$x))
+  if (!is.null(row$check)) row$check(mould, prior)
+  if (unscaled) {
+    if (family %in% multinomial_families) refuse_offset(mould)
+    if (classes && !is_glm_family(family)) {
+      refuse_class_weights(mould$weights)
+    }
+  } else if (isFALSE(scale)) {
+    warn_offset(located(family, mould$y))
+  }
+  if (prior_only && inherits(prior$noise, "kb_noise_improper")) {
+    refuse_improper_draws()
+  }
+  y <- without_offset(mould, located(family, mould$y), unscaled)
+  scaling <- scaling_learn(
+    mould$x, if (!unscaled) y, !isFALSE(scale), isTRUE(scale)
+  )
+  mixed <- mixed_settings(mould, prior, scaling, !isFALSE(scale), unscaled, y)
+  settings <- list(
+    family = family,
+    prior = bark_prior_resolve(
+      prior, scaling_x(scaling, mould$x), scaling_y(scaling, y),
+      if (unscaled) "binomial" else "gaussian", mould$weights,
+      linear = mixed_linear(mixed, mould$mixed_x), groups = mould$fields,
+      factors = lapply(mould$mixed$group_columns, function(columns) {
+        mould$mixed_x[, columns[[1]]]
+      })
+    ),
+    scaling = scaling, scale = scale, prior_only = prior_only
+  )
+  varying <- varying_settings(
+    sigma, mould, scaling_x(scaling, mould$x), scaling_y(scaling, y)
+  )
+  # Without terms beside kernels fits are those of earlier versions.
+  c(
+    settings, if (!is.null(mixed)) list(mixed = mixed),
+    if (!is.null(varying)) list(varying = varying)
+  )
+}
+
+check_bark_scale <- function(scale) {
+  if (!(isTRUE(scale) || isFALSE(scale) || identical(scale, "linear"))) {
+    bad_argument(scale, "scale", "TRUE, FALSE or \"linear\"")
+  }
+  scale
+}
+
+refuse_improper_draws <- function() {
+  kb_abort(c(
+    "An improper prior has no draws.",
+    x = "{.arg prior_only} is {.code TRUE}, and the prior of the noise is
+         {.fn noise_improper}.",
+    i = "Use {.fn noise_gamma}, or the default."
+  ), c("improper", "not_defined"))
+}
+
+# An offset of all fields would change no probability
+refuse_offset <- function(mould) {
+  if (length(mould$mixed$offset_column) > 0) {
+    kb_abort(c(
+      "An offset needs a numeric response, two classes or ordered ones.",
+      x = "The response has {length(mould$levels)} classes without an order."
+    ), "argument", argument = "offset")
+  }
+}
+
+# A power of the probability of a class has no latent normal form
+refuse_class_weights <- function(weights) {
+  if (!is.null(weights)) {
+    kb_abort(c(
+      "{.arg weights} must be NULL for classes with latent responses.",
+      i = "{.fn bark} takes numbers of rows as weights with {.code family =
+           binomial()} for two classes, {.code \"multinomial_logit\"} for several,
+           and for ordered ones."
+    ), "argument", argument = "weights")
+  }
+}
+
+# Length -----------------------------------------------------------------------
+
+#' The length of chains that the user leaves open
+#'
+#' At most ten times as long as dbarts::bart() takes (tools/bench/league.R). Sweeps
+#' of classes take longer, and mix better. Draws of numbers are kept more rarely:
+#' they depend on each other.
+#' @param alone Do kernels move given the coefficients of the others? Then few
+#'   iterations have many moves.
+#' @param prior_only Without data the only predictor of kernels with common scales
+#'   moves in or out in every sweep: of every second draw one would see one of both.
+#' @noRd
+bark_length <- function(n, family, alone = FALSE, prior_only = FALSE) {
+  if (alone) {
+    more <- max(1, 20000 / n)
+    iter <- as.integer(20 * more)
+    return(list(
+      warmup = as.integer(30 * more), iter = iter, thin = 1L,
+      until = trusted_until(2L * iter)
+    ))
+  }
+  classes <- is_class_family(family)
+  most <- if (classes) {
+    (if (is_glm_family(family)) 800 else 400) * (300 / max(n, 300))^0.7
+  } else {
+    1200 * (2000 / max(n, 2000))^0.7
+  }
+  most <- as.integer(max(most, 200))
+  list(
+    warmup = as.integer(max(most %/% 3, 100)), iter = most %/% 2L,
+    thin = if (prior_only) 3L else if (classes) 2L else 4L,
+    until = trusted_until(most)
+  )
+}
+
+trusted_until <- function(most) {
+  convergence(trusted_mixing$rhat, trusted_mixing$ess, most)
+}
+
+# The kinds of response for a family
+bark_outcome <- function(family) {
+  if (is.null(family)) {
+    return("any")
+  }
+  switch(family,
+    probit = , logit = "binomial", gaussian = "number", family_outcome(family)
+  )
+}
