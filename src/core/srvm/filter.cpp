@@ -82,6 +82,7 @@ void Target::initialise(Particle& particle, Rng& rng) const {
 void Target::move(Particle& particle, Rng& rng, Scratch& scratch) const {
   if (rejuvenates_ || (!config_.smc.stops() && is_regular()))
     particle.moves = MoveCounts();
+  if (rests()) return;
   const bool sweeps =
       rejuvenates_ || !is_regular() || pool_.time() % config_.sweep_every == 0;
   for (int i = rounds(); i > 0; --i) {
@@ -107,6 +108,14 @@ void Target::move_scales(Particle& particle, Rng& rng) const {
     to[which] += by;
   }
   scale_move(particle, config_.model, pool_, to, rng);
+}
+
+// Moves with columns of one's own cost O(t) each, and late rows change the
+// posterior little: every second row from 200 on, every third from 300 on.
+bool Target::rests() const {
+  constexpr int kEveryRow = 100;
+  return config_.model.learns_scales() && is_regular() && !rejuvenates_ &&
+         pool_.time() % std::max(1, pool_.time() / kEveryRow) != 0;
 }
 
 // Are these the moves that every row gets, at its first power or before?

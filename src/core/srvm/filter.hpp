@@ -105,6 +105,7 @@ class Target {
            !config_.model.learns_scales();
   }
   bool is_regular() const;
+  bool rests() const;
   int rounds() const;
   void empty(Particle& particle) const;
   void sweep(Particle& particle, Rng& rng, Scratch& scratch) const;
