@@ -225,6 +225,19 @@ fuzz_cases <- function() {
       }, c(chain_questions(new), srvm_questions(new)[
         c("model_size", "coef", "interval", "sigma")
       ])),
+      srvm_ard = fit_case(function() {
+        srvm(k ~ x + z, counted,
+          kernel = kernel_matern("ard"), control = small, seed = 1
+        )
+      }, srvm_questions(counted[1:3, ])),
+      srvm_ard_mcmc = fit_case(function() {
+        srvm(k ~ x + z, counted,
+          kernel = kernel_matern("ard"), method = "mcmc",
+          control = tiny_chains(n_moves = 3), seed = 1
+        )
+      }, c(chain_questions(counted[1:3, ]), srvm_questions(counted[1:3, ])[
+        c("model_size", "interval", "sigma")
+      ])),
       bark = fit_case(function() {
         bark(y ~ x, sinc, control = tiny_chains(n_temps = 2), seed = 1)
       }, bark_questions(new)),
@@ -285,6 +298,11 @@ fuzz_cases <- function() {
           control = tiny_chains(), seed = 1
         )
       }, bark_questions(three[1:3, ])),
+      bark_ordered_weights = fit_case(function() {
+        bark(y ~ ., transform(three, y = ordered(y)),
+          weights = rep(1:2, 12), control = tiny_chains(), seed = 1
+        )
+      }, family_questions(three[1:3, ])),
       bark_classes = fit_case(function() {
         bark(y ~ ., three, control = tiny_chains(), seed = 1)
       }, bark_questions(three[1:3, ])),
