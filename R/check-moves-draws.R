@@ -70,18 +70,18 @@ check_initial <- function(problem, seed) {
 }
 
 check_rejuvenate <- function(problem, to, t) {
-  rejuvenate <- problem$target$rejuvenate
-  if (is.null(rejuvenate) || problem$n == 0) {
+  if (is.null(problem$target$rejuvenate) || problem$n == 0) {
     return(NULL)
   }
   n <- problem$n * to$n
   prob <- exp(to$log_density - max(to$log_density))
   prob <- prob / sum(prob)
   at <- sample.int(to$n, n, TRUE, prob)
-  states <- user_states(
-    rejuvenate, of_target("rejuvenate"), n, t,
-    particle_subset(to$states, at), t, problem$data
+  cloud <- list(
+    states = particle_subset(to$states, at), log_density = rep(NA_real_, n),
+    weights = rep(1 / n, n)
   )
+  states <- rejuvenated(problem$target, cloud, t, 1, problem$data)$states
   counts <- count_draws(states, rep(1, n), 1, to, problem, t)
   list(compare_draws(
     "(target)", "rejuvenate", t, counts, t(prob), n, "", to$keys

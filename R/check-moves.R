@@ -166,8 +166,8 @@ enumerated <- function(problem, t) {
   list(
     states = states, keys = keys, n = n,
     log_density = user_logs(
-      problem$target$log_density, of_target("log_density"), n, t,
-      states, t, problem$data
+      with_extras(problem$target$log_density, list(power = 1)),
+      of_target("log_density"), n, t, states, t, problem$data
     )
   )
 }
