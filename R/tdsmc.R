@@ -371,7 +371,7 @@ add_runs <- function(fit, sizes) {
   }
   all <- c(run_sizes(fit), as.integer(sizes))
   fit$control$replicates <- length(all)
-  fit["sizes"] <- list(if (all(all == fit$control$particles)) NULL else all)
+  fit$sizes <- if (any(all != fit$control$particles)) all
   fit$runs <- c(fit$runs, vector("list", length(sizes)))
   fit$status <- "started"
   fit
