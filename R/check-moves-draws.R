@@ -44,10 +44,12 @@ compare_draws <- function(move, check, t, counts, prob, n, from, to) {
   keys <- outer(c(to, "no state"), from, function(a, b) {
     if (all(from == "")) a else paste(b, "->", a)
   })
-  finding(move, check, t, as.vector(counts / n), as.vector(prob),
+  out <- finding(move, check, t, as.vector(counts / n), as.vector(prob),
     as.vector(t(keys)), as.vector(p),
     error = as.vector(abs(counts / n - prob))
   )
+  out$draws <- c(lost = sum(counts[, ncol(counts)]), all = sum(counts))
+  out
 }
 
 check_initial <- function(problem, seed) {
