@@ -125,7 +125,8 @@ evidence.kb_tdsmc <- function(object, ...) {
   structure(
     list(
       log_evidence = log_mean_exp(log_z + size),
-      mc_se = standard_error(mean_variance(runs, size)),
+      # Equal weights have a variance of zero, apart from rounding.
+      mc_se = standard_error(zapsmall_variance(mean_variance(runs, size))),
       # Of runs of one size
       mc_se_replicates = if (any(size != size[[1]])) NA_real_ else
         replicate_se(td_shares(runs)),
@@ -139,6 +140,8 @@ evidence.kb_tdsmc <- function(object, ...) {
     class = "kb_evidence"
   )
 }
+
+zapsmall_variance <- function(v) if (isTRUE(abs(v) < 1e-14)) 0 else v
 
 #' @export
 ess.kb_tdsmc <- function(object, ...) {

@@ -70,7 +70,8 @@
 #' `kernelbayes/transdim.hpp`, in
 #' `system.file("include", package = "kernelbayes")`, documents them and has
 #' `tdsmc()`, and `TransdimSampler` for runs that are stopped, continued or
-#' divided among threads; `kernelbayes/transdim_check.hpp` has `check_moves()`.
+#' divided among threads; `kernelbayes/transdim_check.hpp` has `check_moves()`,
+#' `kernelbayes/transdim_simulate.hpp` the same without a list of states.
 #' The change-point example of the site's article is written in C++ in
 #' `system.file("examples", "coal-changepoints.cpp", package = "kernelbayes")`.
 #'
