@@ -1,8 +1,9 @@
 # check_moves() of problems whose states cannot be listed: tests by simulation.
 #
-# Independent particles are drawn from gamma_0 and extended step by step, without
-# resampling. Their products of weights w make means of w f(S) unbiased for the
-# integral of gamma_t f, for any f; identities between such integrals are tested.
+# Independent particles are drawn from gamma_0 and extended step by step,
+# without resampling. With w the product of a particle's weights, the mean of
+# w f(S) is unbiased for the integral of gamma_t f, for any f; identities between
+# such integrals are tested.
 
 #' @param n Number of particles.
 #' @noRd

@@ -1,6 +1,6 @@
-# check_moves() of problems whose states cannot be listed: is gamma_0 the density
-# of the draws of initial()? Where states vary continuously, the share of draws
-# in an ellipsoid is compared with the integral of gamma_0 over it.
+# check_moves() of problems whose states cannot be listed: is gamma_0 the
+# density of the draws of initial()? Where states vary continuously, the share of
+# draws in an ellipsoid is compared with the integral of gamma_0 over it.
 
 check_first_draws <- function(problem, states) {
   groups <- continuous_groups(states)
@@ -8,7 +8,7 @@ check_first_draws <- function(problem, states) {
   found <- lapply(groups, function(group) {
     tryCatch(
       suppressWarnings(check_group(problem, states, group, half)),
-      # The user's function cannot be evaluated at other states than those drawn.
+      # The user's function fails at other states than those drawn.
       kb_error_user_function = function(error) NULL
     )
   })

@@ -125,9 +125,9 @@ verdict_words <- function(x) {
 
 tell_unlisted <- function(x) {
   cat(strwrap(paste0(
-    percent(x$lost), " of the draws are not among the listed states. If states ",
-    "cannot be listed, because they vary continuously, leave out `states`: ",
-    "simulations then test what they can."
+    percent(x$lost), " of the draws are not among the listed states. If ",
+    "states cannot be listed, because they vary continuously, leave out ",
+    "`states`: simulations then test what they can."
   ), 78, exdent = 4, prefix = "", initial = "  "), sep = "\n")
 }
 

@@ -70,10 +70,10 @@
 #' The null hypothesis is that both means are equal; the p-values are those of
 #' t-tests, multiplied by their number, so that `level` is about the probability
 #' of any false alarm: if few particles carry the weight the distribution of
-#' their means is skew. Steps at which the effective sample size is below 2% of n
-#' are not tested. No fault found is weaker than a list of states: with one move
-#' its density and weight are tested through `rejuvenate` only. A discrete
-#' version of the problem can be listed.
+#' their means is skew. Steps at which the effective sample size is below 2% of
+#' n are not tested. A verdict of no fault is weaker than with a list of states:
+#' the density and the weight of a single move are tested through `rejuvenate`
+#' only. A discrete version of the problem can be listed.
 #'
 #' @section Calls:
 #' `log_forward` and `log_reverse` are called with all pairs of states: they

@@ -18,7 +18,10 @@ tdsmc_layout <- layout(
   status = strings(1, c("started", "complete", "interrupted", "time_limit")),
   seconds = numbers(1, 0),
   runs = each(maybe(holds(tdsmc_run_layout))),
-  .some = rule(length(runs) > 0, "of a run at least")
+  .some = rule(length(runs) > 0, "of a run at least"),
+  .all = rule(
+    length(runs) == control$replicates, "of as many runs as replicates"
+  )
 )
 
 is_rejuvenate <- function(x) {
@@ -77,9 +80,11 @@ tdsmc_run_layout <- layout(
     founders = counts(time), resampled = flags(time),
     particles = counts(time, 1), chosen = counts(time * length(moves)),
     share = numbers(time * length(moves)),
-    ess_lowest = maybe(numbers(time, 0)), increases = maybe(counts(time, 1)),
-    tried = maybe(counts(time * length(jump_moves(target)))),
-    accepted = maybe(counts(time * length(jump_moves(target))))
+    .powers = is_tempered(target), .jumps = length(jump_moves(target)),
+    ess_lowest = where(powers, numbers(time, 0)),
+    increases = where(powers, counts(time, 1)),
+    tried = where(jumps > 0, counts(time * jumps)),
+    accepted = where(jumps > 0, counts(time * jumps))
   )),
   seconds = numbers(1, 0)
 )

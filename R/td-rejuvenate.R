@@ -73,7 +73,7 @@
 #' }
 #' moves <- list(
 #'   birth = td_move(
-#'     propose = function(states, t, data) lapply(states, function(s) rnorm(1)),
+#'     propose = function(states, t, data) as.list(rnorm(length(states))),
 #'     log_forward = function(new, old, t, data) {
 #'       vapply(new, function(m) sum(dnorm(m, log = TRUE)), 0)
 #'     },
@@ -81,7 +81,7 @@
 #'     probability = function(states, t, data) as.numeric(lengths(states) == 0)
 #'   ),
 #'   death = td_move(
-#'     propose = function(states, t, data) lapply(states, function(s) numeric()),
+#'     propose = function(states, t, data) rep(list(numeric()), length(states)),
 #'     log_forward = function(new, old, t, data) numeric(length(new)),
 #'     log_reverse = function(old, new, t, data) numeric(length(new)),
 #'     probability = function(states, t, data) as.numeric(lengths(states) == 1)

@@ -39,7 +39,8 @@ move_line <- function(x) {
 td_particle_line <- function(x) {
   times <- diagnostics(x)$resamplings
   paste0(
-    size_words(run_sizes(x)), ", ", ess_words(x), ", resampled ", counted(times, "time")
+    size_words(run_sizes(x)), ", ", ess_words(x), ", resampled ",
+    counted(times, "time")
   )
 }
 

@@ -31,7 +31,9 @@ chance <- function(k, p) function(states, ...) p * (lengths(states) == k)
 mean_moves <- function() {
   back <- function(other, now, t, data) density_of_one(other)
   list(
-    stay = td_move(function(states, t, data) states, nothing, nothing, 0.6, 0.7),
+    stay = td_move(
+      function(states, t, data) states, nothing, nothing, 0.6, 0.7
+    ),
     birth = td_move(draw_one, density_of_one, nothing, chance(0, 0.4),
       chance(1, 0.3)
     ),
@@ -67,7 +69,7 @@ wrong_pairs <- function(result) {
   unique(paste(bad$move, bad$check))
 }
 
-test_that("a right continuous problem passes, and says that it was not listed", {
+test_that("a right continuous problem passes, and is called not listed", {
   p <- mean_problem()
   result <- simulate_check(p)
   expect_true(result$ok)

@@ -274,7 +274,9 @@ test_that("functions get the weights and scales of the cloud", {
     }, gap, gap
   )
   few_particles(tdsmc(td_target(
-    function(states, t, data) stats::dnorm(states, 0, 1 / max(t, 1), log = TRUE),
+    function(states, t, data) {
+      stats::dnorm(states, 0, 1 / max(t, 1), log = TRUE)
+    },
     function(n, data) stats::rnorm(n), td_rejuvenate(walk, rounds = 2)
   ), steps = 4, control = smc_control(500), seed = 1))
   # One scale for all rounds of a step; null: sd of a weighted sample, 500
