@@ -71,7 +71,8 @@
 #' `system.file("include", package = "kernelbayes")`, documents them and has
 #' `tdsmc()`, and `TransdimSampler` for runs that are stopped, continued or
 #' divided among threads; `kernelbayes/transdim_check.hpp` has `check_moves()`,
-#' `kernelbayes/transdim_simulate.hpp` the same without a list of states.
+#' `kernelbayes/transdim_simulate.hpp` the same without a list of states, and
+#' `kernelbayes/transdim_jumps.hpp` reversible jump by moves.
 #' The change-point example of the site's article is written in C++ in
 #' `system.file("examples", "coal-changepoints.cpp", package = "kernelbayes")`.
 #'

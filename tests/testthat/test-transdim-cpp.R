@@ -191,6 +191,34 @@ test_that("moves of continuous states are checked by simulation", {
   )
 })
 
+test_that("moves make reversible jumps", {
+  # The checks by simulation as above; and Zhat and Zhat P(a level) are
+  # unbiased, as in test-tdsmc.R. Seen to fail if a way back has no probability.
+  cpp <- compiled()
+  data <- c(0.8, -0.2, 1.4, 0.9)
+  ok <- function(fault) {
+    found <- cpp$simulate_jumps(data[1:3], 20000, 1, fault)
+    expect_true("rejuvenate" %in% found$check)
+    all(found$ok[found$check == "rejuvenate"])
+  }
+  expect_true(ok("none"))
+  expect_false(ok("density"))
+  n <- length(data)
+  log_z <- log(0.5) + c(
+    sum(stats::dnorm(data, log = TRUE)),
+    sum(stats::dnorm(data, log = TRUE)) - log(n + 1) / 2 +
+      sum(data)^2 / (n + 1) / 2
+  )
+  runs <- vapply(1:100, function(seed) {
+    unlist(cpp$run_jumps(data, 100, seed))
+  }, numeric(2))
+  z <- exp(runs[1, ] - log_sum_exp(log_z))
+  some <- exp(log_z[[2]] - log_sum_exp(log_z))
+  expect_gt(stats::t.test(z, mu = 1)$p.value, 1e-6)
+  expect_gt(stats::t.test(z * runs[2, ], mu = some)$p.value, 1e-6)
+  expect_error(cpp$pair_wrongly(), "undone_by")
+})
+
 test_that("the standard error is missing where it is unknown", {
   # As in R: one particle has none; equal weights have none to estimate.
   cpp <- compiled()

@@ -1,5 +1,6 @@
 // Additions of test-transdim-cpp.R to the example, which is put before this.
 
+#include <kernelbayes/transdim_jumps.hpp>
 #include <kernelbayes/transdim_simulate.hpp>
 
 // Wrong in one way, by name.
@@ -357,4 +358,45 @@ Rcpp::DataFrame simulate_levels(const std::vector<double>& data, int particles,
                                      static_cast<std::uint64_t>(seed),
                                      Level{data, {fault}}, KeepLevel(),
                                      NewLevel{{fault}}, NoLevel()));
+}
+
+struct KeepAlways : KeepLevel {
+  double probability(const Level::State&, int) const { return 1; }
+  double reverse_probability(const Level::State&, int) const { return 1; }
+};
+
+// The same level, moved by the moves themselves; `fault` breaks the density
+// that a new level is said to have.
+struct JumpingLevel : Level {
+  explicit JumpingLevel(const std::vector<double>& y, const std::string& name)
+      : Level{y, {name}}, jumps{{1, 0}, 2, NewLevel{{name}}, NoLevel()} {}
+  double rejuvenate(State& state, int t, kb::Rng& rng) const {
+    return jumps.move(*this, state, t, rng);
+  }
+  kb::Jumps<NewLevel, NoLevel> jumps;
+};
+
+// [[Rcpp::export]]
+Rcpp::DataFrame simulate_jumps(const std::vector<double>& data, int particles,
+                               double seed, const std::string& fault) {
+  return as_table(kb::simulate_moves(particles, static_cast<int>(data.size()),
+                                     static_cast<std::uint64_t>(seed),
+                                     JumpingLevel(data, fault), KeepAlways()));
+}
+
+// [[Rcpp::export]]
+Rcpp::List run_jumps(const std::vector<double>& data, int particles,
+                     double seed) {
+  const auto fit =
+      kb::tdsmc(settings_of(particles, seed), static_cast<int>(data.size()),
+                JumpingLevel(data, "none"), KeepAlways());
+  return Rcpp::List::create(
+      Rcpp::_["log_evidence"] = fit.log_evidence,
+      Rcpp::_["some"] = fit.mean(
+          [](const Level::State& s) { return static_cast<double>(s.size()); }));
+}
+
+// [[Rcpp::export]]
+void pair_wrongly() {
+  kb::Jumps<NewLevel, NoLevel>({0, 0}, 1, NewLevel{{"none"}}, NoLevel());
 }

@@ -77,7 +77,7 @@ namespace kernelbayes {
 /// then be tabulated). Only log_density() is called with states of density
 /// zero. `check_moves()` in transdim_check.hpp tests whether the weights are
 /// exact, and `simulate_moves()` in transdim_simulate.hpp if states cannot be
-/// listed.
+/// listed. `Jumps` in transdim_jumps.hpp makes rejuvenate() of moves.
 template <typename Model, typename... Moves>
 class TransdimTarget {
  public:
