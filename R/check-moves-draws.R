@@ -75,17 +75,22 @@ check_rejuvenate <- function(problem, to, t) {
   if (is.null(problem$target$rejuvenate) || problem$n == 0) {
     return(NULL)
   }
+  powers <- if (is_tempered(problem$target)) c(0.5, 1) else 1
+  lapply(powers, check_rejuvenate_at, problem, to, t)
+}
+
+check_rejuvenate_at <- function(power, problem, to, t) {
   n <- problem$n * to$n
-  prob <- exp(to$log_density - max(to$log_density))
+  prob <- td_log_density(problem, to$states, t, power = power)
+  prob <- exp(prob - max(prob))
   prob <- prob / sum(prob)
   at <- sample.int(to$n, n, TRUE, prob)
   cloud <- list(
     states = particle_subset(to$states, at), log_density = rep(NA_real_, n),
     weights = rep(1 / n, n)
   )
-  states <- rejuvenated(problem$target, cloud, t, 1, problem$data)$states
+  states <- rejuvenated(problem$target, cloud, t, power, problem$data)$states
   counts <- count_draws(states, rep(1, n), 1, to, problem, t)
-  list(compare_draws(
-    "(target)", "rejuvenate", t, counts, t(prob), n, "", to$keys
-  ))
+  check <- if (power == 1) "rejuvenate" else paste("rejuvenate at", power)
+  compare_draws("(target)", check, t, counts, t(prob), n, "", to$keys)
 }

@@ -115,6 +115,17 @@ initial_in_words <- function(line, at, x, found) {
   )
 }
 
+# "rejuvenate", or "rejuvenate at 0.5" while a datum enters
+rejuvenate_in_words <- function(check, listed) {
+  paste0(
+    "after rejuvenate() ",
+    if (check != "rejuvenate") sub(".* at", "at the power", check),
+    if (check != "rejuvenate") " ",
+    if (listed) "a state has frequency" else
+      "a part of the states has a weight of"
+  )
+}
+
 verdict_words <- function(x) {
   if (!x$ok) {
     return("NOT exact")
@@ -138,7 +149,7 @@ fault_in_words <- function(line, x) {
   found <- function(what) {
     paste0(what, " ", number(at$is), ", not ", number(at$should_be))
   }
-  text <- switch(line$check,
+  text <- switch(sub(" at .*", "", line$check),
     probability = found("the probabilities of the moves sum to"),
     reverse_probability = found("the reverse probabilities sum to"),
     log_forward = found("the forward density sums to"),
@@ -151,8 +162,7 @@ fault_in_words <- function(line, x) {
     identity = found("the weights of all moves sum to"),
     propose = found("propose() draws with frequency"),
     initial = initial_in_words(line, at, x, found),
-    rejuvenate = found(if (x$listed) "after rejuvenate() a state has frequency"
-      else "after rejuvenate() a part of the states has a weight of"),
+    rejuvenate = found(rejuvenate_in_words(line$check, x$listed)),
     balance = paste(
       "the first brings", number(at$is), "and the second", number(at$should_be),
       "of what both can bring"

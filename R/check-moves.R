@@ -33,7 +33,8 @@
 #' * `initial`: \eqn{\gamma_0} sums to 1 and `initial()` draws from it (if step
 #'   1 is among `steps`);
 #' * `rejuvenate`: states drawn from \eqn{\gamma_t} still have that
-#'   distribution after one call of `rejuvenate()`.
+#'   distribution after one call of `rejuvenate()`; and `rejuvenate at 0.5`, if
+#'   data enter gradually, at that power.
 #'
 #' For these the null hypothesis is that the number of draws of each state is
 #' binomial with the stated probability. The p-values of all states, moves and

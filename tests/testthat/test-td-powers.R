@@ -151,7 +151,19 @@ test_that("rows that enter at fixed powers have their enumerated posterior", {
     expect_gt(replicate_p(fit, exact, rows_of), limit)
     expect_identical(ess(fit)$increases, rep(length(powers), 6))
   }
-  expect_true(check_problem(p, steps = 1:4, n = 200)$ok)
+  result <- check_problem(p, steps = 1:4, n = 200)
+  expect_true(result$ok)
+  expect_true("rejuvenate at 0.5" %in% result$table$check)
+  # A function that ignores the power
+  flip <- change_flip()
+  p$target$rejuvenate <- function(states, t, data, power) flip(states, t, data)
+  result <- check_problem(p, steps = 1:4, n = 1000)
+  expect_identical(
+    unique(result$table$check[!result$table$ok]), "rejuvenate at 0.5"
+  )
+  expect_output(print(result), "after rejuvenate() at the power 0.5 a state",
+    fixed = TRUE
+  )
 })
 
 test_that("any split of a run with powers equals one run", {
