@@ -8,6 +8,9 @@ tdsmc_layout <- layout(
     initial = such_that(is.function, "a function"),
     rejuvenate = such_that(is_rejuvenate, "a function or moves")
   ), "kb_td_target"),
+  .gradual = rule(
+    !is_tempered(target) || are_powers(control), "of powers of the data"
+  ),
   moves = each(holds(td_move_layout, "kb_td_move")),
   .named = rule(
     length(moves) > 0 && is.character(names(moves)) && !anyNA(names(moves)),
@@ -24,6 +27,13 @@ tdsmc_layout <- layout(
   )
 )
 
+are_powers <- function(control) {
+  c <- control$cess_threshold
+  w <- control$powers
+  is.numeric(c) && length(c) == 1 && isTRUE(c >= 0 && c <= 1) &&
+    is.numeric(w) && !anyNA(w) && all(w > 0 & w <= 1)
+}
+
 is_rejuvenate <- function(x) {
   if (!inherits(x, "kb_td_rejuvenate")) {
     return(is.null(x) || is.function(x))
@@ -33,7 +43,8 @@ is_rejuvenate <- function(x) {
     all(vapply(x$moves, is_jump, TRUE)) &&
     is.character(x$reverse) && setequal(names(x$reverse), names) &&
     all(x$reverse %in% names) &&
-    is.numeric(x$rounds) && length(x$rounds) == 1 && is.finite(x$rounds)
+    is.numeric(x$rounds) && length(x$rounds) == 1 && is.finite(x$rounds) &&
+    x$rounds >= 1
 }
 
 is_jump <- function(move) {
