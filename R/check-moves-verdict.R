@@ -80,6 +80,9 @@ print.kb_check_moves <- function(x, ...) {
     verdict_words(x), "\n",
     sep = ""
   )
+  if (!x$listed) {
+    cat("  states not listed: by simulation of", format(x$n), "particles\n")
+  }
   if (x$lost > 0.5) tell_unlisted(x)
   if (!is.na(x$untested)) {
     cat("  not tested from step ", x$untested,
@@ -130,8 +133,7 @@ verdict_words <- function(x) {
   if (!x$ok) {
     return("NOT exact")
   }
-  if (x$listed) "exact" else
-    paste("no fault found by", format(x$n), "particles (no list of states)")
+  if (x$listed) "exact" else "no fault found"
 }
 
 tell_unlisted <- function(x) {

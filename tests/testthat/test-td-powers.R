@@ -241,6 +241,19 @@ test_that("a datum that few particles explain enters by adaptive powers", {
   expect_lt(ess(run(cess_threshold = 0))$lowest, 0.03)
 })
 
+test_that("jumps and powers on workers equal those in this process", {
+  local_workers()
+  run <- function() {
+    fit <- few_particles(tdsmc(sharp(0.3), steps = 1, seed = 1,
+      control = smc_control(30, replicates = 2)
+    ))
+    few_particles(update(fit, particles = 100))
+  }
+  there <- run()
+  future::plan("sequential")
+  expect_equal(plain_fit(run())$runs, plain_fit(there)$runs)
+})
+
 test_that("powers that cannot be used are refused", {
   expect_error(
     td_target(function(states, t, data, power) 0, identity,
