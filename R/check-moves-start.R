@@ -22,8 +22,8 @@ check_first_draws <- function(problem, states) {
   ))
 }
 
-#' The groups with most draws: equal in the number of coordinates and in those
-#' that have few values
+#' The groups with most draws: equal in the number of coordinates and in their
+#' discrete values
 #' @return List of `at`, which states, and `x`, their continuous coordinates.
 #' @noRd
 continuous_groups <- function(states, most = 3) {
@@ -41,12 +41,21 @@ continuous_groups <- function(states, most = 3) {
 
 split_discrete <- function(at, x) {
   if (is.null(x)) x <- matrix(0, length(at), 0)
-  few <- apply(x, 2, function(v) length(unique(v)) <= 1 + length(v) / 10)
-  key <- rep("", length(at))
-  if (any(few)) key <- particle_keys(x[, few, drop = FALSE])
-  lapply(split(seq_along(at), key), function(i) {
-    list(at = at[i], x = x[i, , drop = FALSE], vary = which(!few))
+  labels <- matrix(apply(x, 2, discrete_labels), nrow(x))
+  lapply(split(seq_along(at), particle_keys(labels)), function(i) {
+    list(
+      at = at[i], x = x[i, , drop = FALSE],
+      vary = which(labels[i[[1]], ] == "*")
+    )
   })
+}
+
+# Values of a coordinate that has few or whole ones, or that many draws share;
+# "*" for others
+discrete_labels <- function(v) {
+  shared <- tabulate(match(v, v), length(v))[match(v, v)]
+  few <- length(unique(v)) <= 1 + length(v) / 10 || all(v == round(v))
+  ifelse(few | shared > max(2, length(v) / 100), as.character(v), "*")
 }
 
 # The numbers of each state, or NULL if it has others than numbers

@@ -62,9 +62,9 @@
 #'   integral of \eqn{\gamma_0} over it (by uniform draws; from the half of the
 #'   particles that did not define the region). The reference measure is taken
 #'   to be the Lebesgue measure of the numbers of a state, and counting measure
-#'   of numbers with few values and of the dimension; `log_density` must be
-#'   `-Inf` at states that `initial()` cannot draw, e.g. if it sorts. It is left
-#'   out where states are not numbers.
+#'   of whole numbers, of values that many draws share and of the dimension;
+#'   `log_density` must be `-Inf` at states that `initial()` cannot draw, e.g. if
+#'   it sorts. It is left out where states are not numbers.
 #'
 #' Parts of the states are the values of their numbers (of a list: of the
 #' dimension, sum and sum of squares) and of the log density, or their quarters.

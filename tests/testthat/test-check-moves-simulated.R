@@ -137,6 +137,28 @@ test_that("a start that is not normalised, or not drawn from, is found", {
   }
 })
 
+test_that("a start with atoms or of whole numbers is no fault", {
+  # A mean that is 0 with probability 1/2; and large counts
+  spike <- function(off) {
+    td_target(
+      function(states, t, data) {
+        off + log(0.5) +
+          ifelse(states == 0, 0, stats::dnorm(states, log = TRUE))
+      },
+      function(n, data) stats::rnorm(n) * stats::rbinom(n, 1, 0.5)
+    )
+  }
+  counts <- function(off) {
+    td_target(
+      function(states, t, data) off + stats::dpois(states, 1e6, log = TRUE),
+      function(n, data) as.double(stats::rpois(n, 1e6))
+    )
+  }
+  expect_true(simulate_check(list(target = spike(0)), steps = 1)$ok)
+  expect_false(simulate_check(list(target = spike(-0.2)), steps = 1)$ok)
+  expect_true(simulate_check(list(target = counts(0)), steps = 1)$ok)
+})
+
 test_that("wrong densities are found, by the move that has them", {
   faults <- list(
     list("birth", "log_forward", function(one, ...) density_of_one(one) + 0.2),
