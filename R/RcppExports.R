@@ -205,6 +205,14 @@ srvm_moments_cpp <- function(state, intercept, shift, values, column) {
     .Call(`_kernelbayes_srvm_moments_cpp`, state, intercept, shift, values, column)
 }
 
+srvm_own_moments_cpp <- function(state, intercept, shift, kernel, bandwidths, x, centres, averaged) {
+    .Call(`_kernelbayes_srvm_own_moments_cpp`, state, intercept, shift, kernel, bandwidths, x, centres, averaged)
+}
+
+srvm_own_draws_cpp <- function(k, sets, beta, intercept, kernel, bandwidths, x, centres) {
+    .Call(`_kernelbayes_srvm_own_draws_cpp`, k, sets, beta, intercept, kernel, bandwidths, x, centres)
+}
+
 srvm_coefficients_cpp <- function(state, intercept, shift) {
     .Call(`_kernelbayes_srvm_coefficients_cpp`, state, intercept, shift)
 }

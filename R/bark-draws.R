@@ -83,10 +83,11 @@ log_units <- function(fit) {
 
 # Numbers that every draw has several of, one matrix (draws x chains) per name
 interleaved_chains <- function(draws, element, names) {
+  n <- length(draws[[1]][[element]]) %/% length(names)
   out <- lapply(seq_along(names), function(k) {
     v <- vapply(draws, function(d) {
       d[[element]][seq(k, length(d[[element]]), by = length(names))]
-    }, numeric(length(draws[[1]]$m)))
+    }, numeric(n))
     matrix(v, ncol = length(draws))
   })
   stats::setNames(out, names)

@@ -122,8 +122,9 @@
 #' The logarithms, or the numbers, are standardised as those of other numeric
 #' responses, a censored one by its limit; f has an intercept, and the noise has
 #' the prior `noise` of [bark_prior()], on the precision
-#' \eqn{1/\sigma^2}{1/sigma^2}. An offset is added to f. `predict(type =
-#' "survival", times = )` gives probabilities of later times.
+#' \eqn{1/\sigma^2}{1/sigma^2}. Scales of kernels vary around common ones
+#' (`own_scales = "pooled"`). An offset is added to f. `predict(type = "survival",
+#' times = )` gives probabilities of later times.
 #' [evidence()][evidence.kb_bark], temperatures and Student's noise are not defined.
 #'
 #' @section Noise that varies:

@@ -37,7 +37,10 @@ tidy.kb_srvm <- function(x, level = 0.9, ...) {
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- srvm_pool(x)
   draws <- srvm_parameters(x, pool)
-  shown <- c(if (!is_probit(x)) "sigma", "tau", "k", "lambda")
+  shown <- c(
+    if (!is_probit(x)) "sigma", "tau", "k", "lambda",
+    if (learns_scales(x$settings)) bandwidth_names(x)
+  )
   tidy_weighted(draws[intersect(shown, names(draws))], pool$weights, level)
 }
 

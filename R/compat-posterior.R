@@ -80,6 +80,7 @@ srvm_parameters <- function(fit, pool) {
       length(pool$k), prior$lambda$shape + pool$k, prior$lambda$rate + 1
     ))
   }
+  if (learns_scales(fit$settings)) out <- cbind(out, bandwidth_columns(fit, pool))
   if (is_averaged(fit)) out$kernel <- pool$kernel
   if (has_dictionary(fit)) out <- cbind(out, dictionary_parameters(fit, pool))
   out

@@ -44,7 +44,7 @@
 #'   column, or, except in `kernel_periodic()`, where it has no unit,
 #'   `"median"`: [bandwidth_median()] of the points, computed when the data are
 #'   known. For [srvm()] also `"learn"`: an average over bandwidths around that
-#'   median.
+#'   median; and `"ard"`: a bandwidth for each column, all learned.
 #' @param nu The smoothness, 1/2, 3/2 or 5/2.
 #' @param alpha The shape \eqn{\alpha}, a positive number; the Gaussian kernel
 #'   is its limit at infinity.
@@ -62,7 +62,7 @@
 #' @section Errors:
 #' An argument outside its range is an error of class `kb_error_argument`;
 #' operators other than `+` and `*` are errors of class `kb_error_operator`;
-#' `bandwidth = "learn"` anywhere but in [srvm()] is an error of class
+#' `bandwidth = "learn"` or `"ard"` anywhere but in [srvm()] is an error of class
 #' `kb_error_learn`.
 #'
 #' @references
@@ -172,14 +172,14 @@ kernel_custom <- function(f) {
 }
 
 check_bandwidth <- function(bandwidth, median = TRUE) {
-  if (median && rlang::is_string(bandwidth, c("median", "learn"))) {
+  if (median && rlang::is_string(bandwidth, c("median", "learn", "ard"))) {
     return(bandwidth)
   }
   good <- is.numeric(bandwidth) && is.null(dim(bandwidth)) &&
     length(bandwidth) > 0 && all(is.finite(bandwidth) & bandwidth > 0)
   if (!isTRUE(good)) {
     wanted <- "a positive finite number, or one for each column"
-    if (median) wanted <- paste0(wanted, ", \"median\" or \"learn\"")
+    if (median) wanted <- paste0(wanted, ", \"median\", \"learn\" or \"ard\"")
     bad_argument(bandwidth, "bandwidth", wanted)
   }
   as.double(bandwidth)
@@ -342,13 +342,13 @@ kernel_fill <- function(kernel, word, bandwidth) {
   kernel
 }
 
-# Only `srvm()` learns a bandwidth
+# Only `srvm()` learns bandwidths
 refuse_learn <- function(kernel) {
-  if (kernel_has(kernel, "learn")) {
+  if (kernel_has(kernel, "learn") || kernel_has(kernel, "ard")) {
     kb_abort(c(
       "The bandwidth of {.code {format(kernel)}} cannot be learned here.",
-      i = "{.code srvm(method = \"smc\")} averages over bandwidths. Elsewhere
-           give a number or {.val median}."
+      i = "{.fn srvm} learns bandwidths. Elsewhere give a number or
+           {.val median}."
     ), "learn")
   }
 }

@@ -263,7 +263,7 @@ kernel_layouts <- local({
     if (!is.null(dim(v))) {
       return(FALSE)
     }
-    if (is.null(columns) && rlang::is_string(v, c("median", "learn"))) {
+    if (is.null(columns) && rlang::is_string(v, c("median", "learn", "ard"))) {
       return(TRUE)
     }
     is.double(v) && length(v) > 0 &&

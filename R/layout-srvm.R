@@ -23,6 +23,7 @@ srvm_layout <- c(layout(
     "of a prior weight for each kernel"
   ),
   .a_row = kernels_a_row(settings),
+  simd = where(learns_scales(settings), strings(1, simd_sets)),
   runs = each(maybe(holds(layout_of_run))),
   .alike = rule(
     length(runs) > 0 && srvm_runs_alike(runs, time),
@@ -56,6 +57,7 @@ srvm_settings_layout <- layout(
   shift = numbers(), family = strings(1, srvm_families),
   levels = where(family == "probit", strings(2)),
   memory = holds(srvm_memory_layout),
+  inverse_bandwidth = where(learns_scales(list(kernel = kernel)), positive()),
   shares = maybe(srvm_shares(n_kernels(list(kernel = kernel))))
 )
 
@@ -73,6 +75,7 @@ are_limits <- function(v) {
 
 are_srvm_kernels <- function(kernel, columns) {
   if (inherits(kernel, "kb_kernel")) {
+    if (is_ard(kernel)) kernel <- kernel_fill(kernel, "ard", 1)
     return(is_resolved(kernel, columns))
   }
   parts <- if (is_dictionary(kernel)) unclass(kernel)$parts else kernel
@@ -92,7 +95,8 @@ srvm_prior_layout <- layout(
   }, "weights of the kernels"),
   df = such_that(function(df) {
     is.null(df) || is.double(df) && length(df) == 1 && isTRUE(df > 0)
-  }, "a positive number or Inf")
+  }, "a positive number or Inf"),
+  ard = maybe(positive(1))
 )
 
 # As given by the user: values that depend on the data are open
@@ -150,7 +154,8 @@ srvm_particles_layout <- layout(
   k = counts(NULL), .n = length(k), .p = k + intercept, .total = sum(p),
   sets = counts(sum(k), 1, candidates),
   noise = positive(n), coef = positive(n),
-  factor = triangles(p), z = numbers(total)
+  factor = triangles(p), z = numbers(total),
+  log_inverse = where(learns_scales(settings), numbers(n * columns))
 )
 
 srvm_draws_layout <- layout(

@@ -283,12 +283,16 @@ draws_table <- function(draws, weights, level, median = FALSE) {
 # Mean and variance, given each particle, of the mean of f over rows: that at
 # a row with the mean of the kernels
 srvm_mean_moments <- function(x, fit, pool) {
-  candidates <- sort(unique(pool$sets))
-  blocks <- lapply(row_blocks(x, length(candidates)), function(rows) {
-    colSums(srvm_values(fit, x[rows, , drop = FALSE], candidates, pool))
-  })
-  mean <- matrix(Reduce(`+`, blocks) / nrow(x), 1)
-  moments <- srvm_moments_of(fit, mean, candidates, pool)
+  if (learns_scales(fit$settings)) {
+    moments <- own_moments(fit, x, pool, averaged = TRUE)
+  } else {
+    candidates <- sort(unique(pool$sets))
+    blocks <- lapply(row_blocks(x, length(candidates)), function(rows) {
+      colSums(srvm_values(fit, x[rows, , drop = FALSE], candidates, pool))
+    })
+    mean <- matrix(Reduce(`+`, blocks) / nrow(x), 1)
+    moments <- srvm_moments_of(fit, mean, candidates, pool)
+  }
   moments$mean <- moments$mean +
     mean(row_offset(fit, x)) / fit$settings$scaling$y_scale
   moments

@@ -7,7 +7,7 @@ fit_engine.kb_srvm_mcmc <- function(fit) {
     list(
       config = c(
         model_config(fit$settings),
-        list(seed = fit$seed, threads = chain_threads(fit)),
+        list(seed = fit$seed, simd = fit$simd, threads = chain_threads(fit)),
         fit$control[c(
           "warmup", "iter", "thin", "n_moves", "move_fraction"
         )]

@@ -7,7 +7,7 @@ fit_engine.kb_srvm <- function(fit) {
     list(
       config = c(
         model_config(fit$settings), list(
-          seed = fit$seed, past = n_past(fit), shares = shares_under_way(fit)
+          seed = fit$seed, simd = fit$simd, past = n_past(fit), shares = shares_under_way(fit)
         ),
         fit$control[c(
           "particles", "proposal", "n_moves", "move_fraction", "resampling",
@@ -37,7 +37,7 @@ model_config <- function(settings) {
   prior <- settings$prior
   memory <- settings$memory
   list(
-    kernel = settings$kernel,
+    kernel = settings$kernel, inverse_bandwidth = settings$inverse_bandwidth,
     # A rate, or the shape and rate of its gamma distribution.
     lambda = unlist(prior$lambda, use.names = FALSE),
     kmax = prior$kmax, centres = prior$centres,

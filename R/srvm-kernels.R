@@ -24,6 +24,9 @@ srvm_kernels <- function(kernel, x) {
     if (!kernel_is_builtin(one)) refuse_custom()
     check_kernel_dimension(one, ncol(x))
   }
+  if (any(vapply(kernels, kernel_has, NA, "ard"))) {
+    return(check_ard(kernels))
+  }
   kernels <- do.call(c, lapply(kernels, kernel_learn, x))
   if (length(kernels) == 1) kernels[[1]] else kernels
 }

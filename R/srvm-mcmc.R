@@ -14,6 +14,9 @@ head_draws.kb_srvm_mcmc <- function(fit, run, n) {
   sizes <- c(
     k = n, sets = sum(k), noise = n, coef = n, factor = entries, z = p
   )
+  if (learns_scales(fit$settings)) {
+    sizes[["log_inverse"]] <- n * ncol(fit$data$x)
+  }
   run[names(sizes)] <- Map(cut, run[names(sizes)], sizes)
   run$draws <- Map(cut, run$draws[c("beta", "noise", "coef")], c(p, n, n))
   run
@@ -99,6 +102,7 @@ print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
     function(x, show) {
       paste0(
         describe_model(x), number_line(x, show),
+        if (learns_scales(x$settings)) bandwidths_line(x, show),
         "  noise sd:     ", show(stats::sigma(x)), "\n"
       )
     },

@@ -16,6 +16,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   cat(
     "Sequential relevance vector machine", family_of(x)$title, "\n",
     describe_model(x), number_line(x, show),
+    if (learns_scales(x$settings)) bandwidths_line(x, show),
     if (!is_probit(x)) {
       paste0(
         if (is_student(x$settings)) "  noise scale:  " else "  noise sd:     ",
@@ -455,6 +456,7 @@ sigma.kb_srvm <- function(object, ...) {
 #' @export
 coef.kb_srvm <- function(object, ...) {
   object <- checked_fit(object, ...)
+  refuse_ard(object, "coef")
   pool <- srvm_pool(object)
   beta <- srvm_mean_coefficients(object, pool)
   scaling <- object$settings$scaling

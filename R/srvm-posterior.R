@@ -10,7 +10,8 @@
 #'
 #' @return List: `k`, `sets` (candidates), `noise`, `coef`, `factor`, `z` (as
 #'   in a state), `draws`, `weights` (sum to 1), `kernel` (of each particle, by
-#'   number), `rows` (the row of the fit's data of each candidate).
+#'   number), `bandwidths` (those that are learned, p x particles), `rows` (the
+#'   row of the fit's data of each candidate).
 #' @noRd
 srvm_pool <- function(fit) {
   runs <- fit_runs(fit)
@@ -33,6 +34,9 @@ srvm_pool <- function(fit) {
   }
   list(
     k = k, sets = sets, kernel = kernel,
+    bandwidths = if (learns_scales(fit$settings)) {
+      exp(-matrix(glue("log_inverse"), ncol(fit$data$x)))
+    },
     noise = if (scaled) draws$noise else glue("noise"),
     coef = glue("coef"), factor = glue("factor"), z = glue("z"),
     draws = draws, weights = particle_weights(fit, runs),
@@ -167,6 +171,14 @@ candidate_kernels <- function(fit, candidates, pool) {
 
 # Posterior mean of f at complete rows, in the response's units
 srvm_mean <- function(fit, x, pool) {
+  if (learns_scales(fit$settings)) {
+    blocks <- lapply(row_blocks(x, length(pool$k)), function(rows) {
+      at <- x[rows, , drop = FALSE]
+      drop(srvm_moments(fit, at, pool)$mean %*% pool$weights)
+    })
+    f <- as.double(unlist(blocks, use.names = FALSE))
+    return(unscale_mean(fit$settings$scaling, f))
+  }
   beta <- srvm_mean_coefficients(fit, pool)
   blocks <- lapply(row_blocks(x, length(beta$candidates)), function(rows) {
     values <- srvm_values(
@@ -181,9 +193,13 @@ srvm_mean <- function(fit, x, pool) {
 # Mean and variance of f given each particle: points x particles, in the
 # units that the model sees
 srvm_moments <- function(fit, x, pool) {
-  candidates <- sort(unique(pool$sets))
-  values <- srvm_values(fit, x, candidates, pool)
-  moments <- srvm_moments_of(fit, values, candidates, pool)
+  moments <- if (learns_scales(fit$settings)) {
+    own_moments(fit, x, pool)
+  } else {
+    candidates <- sort(unique(pool$sets))
+    values <- srvm_values(fit, x, candidates, pool)
+    srvm_moments_of(fit, values, candidates, pool)
+  }
   moments$mean <- moments$mean +
     row_offset(fit, x) / fit$settings$scaling$y_scale
   moments
@@ -210,6 +226,11 @@ srvm_draws <- function(fit, x, pool,
                        chosen = equal_weight_draws(fit, pool)) {
   check_draws_memory(length(chosen), nrow(x))
   settings <- fit$settings
+  if (learns_scales(settings)) {
+    f <- own_draws(fit, x, pool)[chosen, , drop = FALSE]
+    return(unscale_mean(settings$scaling, f) +
+      rep(row_offset(fit, x), each = nrow(f)))
+  }
   index <- coefficient_index(pool, settings$intercept)
   candidates <- sort(unique(pool$sets))
   beta <- matrix(0, length(pool$k), length(candidates) + 1)

@@ -38,7 +38,10 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
       # Squares of y lose digits when its mean is far from 0.
       shift = if (intercept && !scale && !classes) mean(y) else 0,
       family = if (classes) "probit" else "gaussian",
-      levels = mould$levels, memory = memory
+      levels = mould$levels, memory = memory,
+      inverse_bandwidth = if (learns_scales(list(kernel = kernel))) {
+        inverse_bandwidth_scale(prior, x)
+      }
     ),
     class = "kb_srvm_settings"
   )
@@ -193,6 +196,10 @@ srvm_family <- function(family, reference) {
 #'   taken as known, or `Inf` for normal noise. For numeric responses, the
 #'   sequential sampler and the `"adapted"` proposal; not in the scaled form,
 #'   nor with a window or forgetting (`kb_error_argument`). See [srvm()].
+#' @param ard With a bandwidth `"ard"`, such as `kernel_matern("ard")`: the
+#'   scale of the prior of the inverse bandwidths, in units of 1 over the median
+#'   distance of the points ([bandwidth_median()]), a positive number. They are
+#'   independent half-t variables with 4 degrees of freedom.
 #'
 #' @details A rate with a gamma prior is integrated out exactly: p(k) is then
 #' negative binomial with size `shape` and probability `rate / (rate + 1)`, for
@@ -217,11 +224,12 @@ srvm_family <- function(family, reference) {
 #' srvm_prior(lambda = 5, noise = fixed(0.01))
 #' srvm_prior(lambda = lambda_gamma(2, 0.1))
 #' srvm_prior(df = 4)
+#' srvm_prior(ard = 0.5)
 #' @export
 srvm_prior <- function(lambda = 10, kmax = 100,
                        centres = c("subset", "iid"), noise = NULL,
                        coef = NULL, scaled = FALSE, kernels = NULL,
-                       df = Inf) {
+                       df = Inf, ard = 1) {
   scaled <- check_flag(scaled)
   df <- check_df(df, scaled)
   if (scaled && inherits(noise, "kb_fixed")) {
@@ -242,7 +250,7 @@ srvm_prior <- function(lambda = 10, kmax = 100,
       coef = if (!is.null(coef)) check_variance_prior(coef),
       scaled = scaled,
       kernels = if (!is.null(kernels)) check_kernel_weights(kernels),
-      df = df
+      df = df, ard = check_number(ard, 0, open = TRUE)
     ),
     class = "kb_srvm_prior"
   )

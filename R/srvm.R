@@ -113,6 +113,26 @@ NULL
 #' is fixed at the first call. Time and memory grow with the number of kernels;
 #' with [workers][kb_workers] the kernels run in parallel.
 #'
+#' @section A bandwidth for each predictor:
+#' With `kernel_matern("ard")`, or another stationary kernel with this bandwidth
+#' (automatic relevance determination; not the periodic one), each predictor l has
+#' a bandwidth b_l of its own, all learned with the rest: every particle or chain
+#' has its own, and predictors that do not matter get large ones. The inverse
+#' bandwidths 1/b_l have independent half-t priors, see `ard` of [srvm_prior()],
+#' which shrink them towards 0. They move by Metropolis steps in their logarithms,
+#' one at a time or all by the same factor, with the coefficients integrated out;
+#' the rest of the sampler is as above, and the evidence is that of the model with
+#' the bandwidths integrated out. A particle's columns are its own: a step of the
+#' sequential sampler costs O(N t k (p + k)) at row t, and `memory` cannot be
+#' bounded. [`tidy()`][tidy.kb_srvm] and [`as_draws()`][as_draws.kb_srvm] have the
+#' bandwidths, in units of the predictors as the model sees them; [coef()][coef.kb_srvm]
+#' is not defined.
+#'
+#' On nine data sets of the UCI repository and [sim_friedman()] with 200 rows,
+#' `kernel_matern("ard")` with `srvm_prior(lambda = "learn")` has an error 4% below
+#' that of a Gaussian process with such bandwidths (`DiceKriging::km()`) on average,
+#' the default kernel one 38% above.
+#'
 #' A replicate of `smc_control(replicates = )` is one filter for each kernel.
 #' The filters advance in turn, so that an interrupt or a time limit finds all
 #' of them at the same row. Only replicates whose filters are at the same row
@@ -359,6 +379,7 @@ srvm_fit <- function(mould, given, called, started) {
   refuse_memory(settings, method, control)
   refuse_latent(settings, method, control)
   refuse_student(settings)
+  refuse_ard_memory(settings)
   if (mould$outcome == "factor") refuse_class_weights(mould$weights)
   warn_inexact(control)
   warn_improper(settings$prior)
@@ -372,6 +393,7 @@ srvm_fit <- function(mould, given, called, started) {
       data = fit_data(mould),
       sequence = if (order == "given") seq_len(n) else shuffle(n, seed),
       seed = seed,
+      simd = if (learns_scales(settings)) choose_simd(),
       runs = vector("list", if (batch) {
         control$chains
       } else {

@@ -39,6 +39,7 @@ quantity_words <- function(fit, what, class, index) {
     f = paste0("f", if (nzchar(class)) paste(" of", class), " at row ", index),
     p = paste0("P(", class, ") at row ", index),
     log_lambda = paste("log scale of", predictor),
+    log_bandwidth = paste("log bandwidth of", predictor),
     delta = paste("inclusion of", predictor),
     share = paste("share of", predictor),
     sigma = paste("noise sd at row", index)

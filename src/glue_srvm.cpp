@@ -35,6 +35,21 @@ std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
   return out;
 }
 
+// The kernel with these bandwidths between points and the centres of a set.
+Eigen::MatrixXd own_values(const srvm::RadialKernel& kernel,
+                           const Eigen::VectorXd& bandwidths,
+                           const Eigen::MatrixXd& x,
+                           const Eigen::MatrixXd& centres,
+                           const std::vector<int>& set) {
+  const Eigen::VectorXd squares = bandwidths.array().square().inverse();
+  Eigen::MatrixXd out(x.rows(), set.size());
+  for (std::size_t j = 0; j < set.size(); ++j) {
+    kernel.evaluate(Arithmetic::best(), squares, x, 0, centres.row(set[j]),
+                    out.col(j));
+  }
+  return out;
+}
+
 }  // namespace
 
 // `pool`: NULL, or that of exactly this state.
@@ -103,6 +118,66 @@ Rcpp::List srvm_moments_cpp(Rcpp::List state, bool intercept, double shift,
   }
   return Rcpp::List::create(Rcpp::_["mean"] = mean,
                             Rcpp::_["variance"] = variance);
+}
+
+// The same where each particle has its own kernel: `kernel` with the bandwidths
+// in a column of `bandwidths`. `centres` are points of candidates. `averaged`:
+// of the mean of f over the points.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_own_moments_cpp(Rcpp::List state, bool intercept, double shift,
+                                Rcpp::List kernel,
+                                const Eigen::MatrixXd& bandwidths,
+                                const Eigen::MatrixXd& x,
+                                const Eigen::MatrixXd& centres, bool averaged) {
+  const auto particles = particles_from_r(state, intercept);
+  const srvm::RadialKernel radial = *srvm_r::learned_kernel(kernel);
+  srvm::Model model;
+  model.intercept = intercept;
+  model.shift = shift;
+  const Eigen::Index n = averaged ? 1 : x.rows();
+  Eigen::MatrixXd mean(n, particles.size());
+  Eigen::MatrixXd variance(n, particles.size());
+  for (std::size_t i = 0; i < particles.size(); ++i) {
+    const std::vector<int>& set = particles[i].set;
+    std::vector<int> column(centres.rows(), -1);
+    for (std::size_t j = 0; j < set.size(); ++j) {
+      column[set[j]] = static_cast<int>(j);
+    }
+    Eigen::MatrixXd values =
+        own_values(radial, bandwidths.col(i), x, centres, set);
+    if (averaged) values = values.colwise().mean().eval();
+    srvm::posterior_moments(particles[i], model, values, column, mean.col(i),
+                            variance.col(i));
+  }
+  return Rcpp::List::create(Rcpp::_["mean"] = mean,
+                            Rcpp::_["variance"] = variance);
+}
+
+// Values of f, n points x draws, given coefficients with the intercept first.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd srvm_own_draws_cpp(const std::vector<int>& k,
+                                   const std::vector<int>& sets,
+                                   const std::vector<double>& beta,
+                                   bool intercept, Rcpp::List kernel,
+                                   const Eigen::MatrixXd& bandwidths,
+                                   const Eigen::MatrixXd& x,
+                                   const Eigen::MatrixXd& centres) {
+  const srvm::RadialKernel radial = *srvm_r::learned_kernel(kernel);
+  Eigen::MatrixXd out = Eigen::MatrixXd::Zero(x.rows(), k.size());
+  auto set = sets.begin();
+  auto coefficient = beta.begin();
+  for (std::size_t i = 0; i < k.size(); ++i) {
+    if (intercept) out.col(i).array() += *coefficient++;
+    std::vector<int> own_set(set, set + k[i]);
+    for (int& c : own_set) --c;
+    set += k[i];
+    const Eigen::MatrixXd values =
+        own_values(radial, bandwidths.col(i), x, centres, own_set);
+    const Eigen::Map<const Eigen::VectorXd> own(&*coefficient, k[i]);
+    coefficient += k[i];
+    if (k[i] > 0) out.col(i) += values * own;
+  }
+  return out;
 }
 
 // Mean coefficients of each particle, concatenated in the order of `sets`

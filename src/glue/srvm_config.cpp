@@ -44,6 +44,29 @@ const std::map<std::string, History> kHistories{
 
 }  // namespace
 
+std::optional<srvm::RadialKernel> learned_kernel(const Rcpp::List& kernel) {
+  const bool learned = kernel.containsElementNamed("bandwidth") &&
+                       TYPEOF(kernel["bandwidth"]) == STRSXP &&
+                       Rcpp::as<std::string>(kernel["bandwidth"]) == "ard";
+  if (!learned) return std::nullopt;
+  using Shape = srvm::RadialKernel::Shape;
+  srvm::RadialKernel out;
+  if (kernel.containsElementNamed("alpha")) out.alpha = kernel["alpha"];
+  if (Rcpp::as<std::string>(kernel["type"]) == "matern") {
+    const double nu = kernel["nu"];
+    out.shape = nu == 0.5   ? Shape::kLaplace
+                : nu == 1.5 ? Shape::kMatern32
+                            : Shape::kMatern52;
+  } else {
+    static const std::map<std::string, Shape> kShapes{
+        {"gaussian", Shape::kGaussian},
+        {"laplace", Shape::kLaplace},
+        {"rational_quadratic", Shape::kRationalQuadratic}};
+    out.shape = named(kShapes, kernel["type"]);
+  }
+  return out;
+}
+
 // A kernel, or the kernels of a dictionary.
 std::vector<Kernel> kernels(const Rcpp::List& kernel) {
   if (Rcpp::as<std::string>(kernel["type"]) != "dictionary") {
@@ -57,7 +80,16 @@ std::vector<Kernel> kernels(const Rcpp::List& kernel) {
 
 srvm::Model model(const Rcpp::List& config) {
   srvm::Model out;
-  out.kernels = kernels(config["kernel"]);
+  const Rcpp::List kernel = config["kernel"];
+  out.learned = learned_kernel(kernel);
+  if (out.learns_scales()) {
+    if (config.containsElementNamed("simd")) {
+      out.arithmetic = &Arithmetic::at_most(config["simd"]);
+    }
+    out.scales.scale = config["inverse_bandwidth"];
+  } else {
+    out.kernels = kernels(kernel);
+  }
   const bool iid = Rcpp::as<std::string>(config["centres"]) == "iid";
   out.centres = srvm::CentrePrior(
       iid ? srvm::CentrePrior::Kind::kIid : srvm::CentrePrior::Kind::kSubset,

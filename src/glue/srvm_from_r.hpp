@@ -3,6 +3,7 @@
 
 #include <RcppEigen.h>
 
+#include <optional>
 #include <vector>
 
 #include "core/srvm/config.hpp"
@@ -13,6 +14,9 @@ using namespace kernelbayes;
 
 /// A kernel, or the kernels of a dictionary.
 std::vector<Kernel> kernels(const Rcpp::List& kernel);
+
+/// If its bandwidths are learned.
+std::optional<srvm::RadialKernel> learned_kernel(const Rcpp::List& kernel);
 
 srvm::Model model(const Rcpp::List& config);
 

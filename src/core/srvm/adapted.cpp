@@ -51,10 +51,13 @@ Entry score_entry(const Particle& particle, const Model& model,
   if (prior.join == 0) return {std::log(prior.stay), -HUGE_VAL, {}};
   const Likelihood now(particle, model, pool.rows(),
                        squared_responses(particle, model, pool));
-  const CandidateSums sums = own_sums(
-      particle, model, pool, pool.latest(h),
-      pool.gather_latest(particle.set, model.intercept, gram, h, power), gram,
-      power);
+  const CandidateSums shared =
+      particle.own.any()
+          ? particle.own.gather(pool, pool.latest(h), model.intercept, power,
+                                gram)
+          : pool.gather_latest(particle.set, model.intercept, gram, h, power);
+  const CandidateSums sums =
+      own_sums(particle, model, pool, pool.latest(h), shared, gram, power);
   const Birth birth =
       score_birth(particle, now, pool.latest(h), sums, gram, row);
   return {std::log(prior.stay),
@@ -101,7 +104,7 @@ void score_adapted(Particle& particle, const Model& model,
   if (entry.log_join == -HUGE_VAL) return;
   arrival.birth = entry.birth;
   // Appends an entry to the design row, and one to L^-1 of it (in scratch.a).
-  double last = pool.latest_value(pool.latest());
+  double last = latest_value_of(particle, pool, pool.latest());
   for (int j = 0; j < p; ++j) last -= arrival.h[j] * scratch.a[j];
   last /= entry.birth.pivot;
   arrival.join = {arrival.stay.mean + last * entry.birth.z,

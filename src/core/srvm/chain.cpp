@@ -4,6 +4,7 @@
 
 #include "coef_move.hpp"
 #include "core/stopwatch.hpp"
+#include "scale_move.hpp"
 #include "transfer.hpp"
 
 namespace kernelbayes {
@@ -55,7 +56,9 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
   }
   pool_.reserve(static_cast<int>(x.rows()));
   const Stopwatch watch;
-  if (worth_all_pairs()) {
+  const bool own = config_.model.learns_scales();
+  if (own) pool_.leave_columns_to_particles(config_.model.own_kernels(x_));
+  if (own || worth_all_pairs()) {
     pool_.rebuild(x_, y_, static_cast<int>(x.rows()), {}, executor);
   } else {
     const int rows = static_cast<int>(x.rows());
@@ -84,6 +87,9 @@ void Chain::start() {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     particle_ = Particle();
+    if (model.learns_scales()) {
+      particle_.own.use(model.scales.draw(static_cast<int>(x_.cols()), rng_));
+    }
     const CandidateChoice choice(pool_);
     const int k = model.centres.quantile(rng_.uniform(), pool_.size());
     while (particle_.k() < k) {
@@ -91,12 +97,16 @@ void Chain::start() {
     }
     particle_.noise = model.noise.draw(rng_);
     particle_.coef = model.coef.draw(rng_);
-    pool_.restore_sums(particle_.set, model.intercept, particle_.gram,
-                       particle_.rhs);
+    sum_up();
     refactor(particle_, model);
     if (is_valid()) return;
   }
   throw std::runtime_error("no draw from the prior has a finite likelihood");
+}
+
+void Chain::sum_up() {
+  if (particle_.own.any()) particle_.own.fill(pool_, particle_.set);
+  restore_sums(particle_, config_.model, pool_);
 }
 
 bool Chain::is_valid() const {
@@ -115,6 +125,7 @@ void Chain::iterate() {
   const VariancePrior& prior = config_.model.coef;
   const bool informed = prior.shape > 0 || particle_.factor.size() > 0;
   if (!prior.fixed && informed) move_coef();
+  if (config_.model.learns_scales()) move_scales();
   const double noise = particle_.noise, coef = particle_.coef;
   gibbs_draw(particle_, config_.model, pool_, rng_, scratch_.a);
   ++time_;
@@ -142,6 +153,29 @@ void Chain::move_coef() {
   log_step_ += (accepted - kTarget) / std::sqrt(time_ + 1.0);
 }
 
+// Each inverse bandwidth by itself, and all by the same factor.
+void Chain::move_scales() {
+  const int p = static_cast<int>(x_.cols());
+  log_scale_steps_.resize(p + 1, 0);
+  Eigen::VectorXd by = Eigen::VectorXd::Zero(p);
+  for (int l = 0; l < p; ++l) {
+    by[l] = 1;
+    step_scales(by, l);
+    by[l] = 0;
+  }
+  step_scales(Eigen::VectorXd::Ones(p), p);
+}
+
+void Chain::step_scales(const Eigen::VectorXd& by, int which) {
+  constexpr double kTarget = 0.44;
+  double& log_step = log_scale_steps_[which];
+  const Eigen::VectorXd to =
+      particle_.own.log_inverse() + std::exp(log_step) * rng_.normal() * by;
+  const bool accepted = scale_move(particle_, config_.model, pool_, to, rng_);
+  if (time_ >= settings_.warmup) return;
+  log_step += (accepted - kTarget) / std::sqrt(time_ + 1.0);
+}
+
 // Stores the state and the Gibbs draw, whose coefficients are in the scratch;
 // (noise, coef) are those of the factor.
 void Chain::record(double noise, double coef) {
@@ -156,12 +190,15 @@ void Chain::record(double noise, double coef) {
   particle_.factor.save(draws_.factor, draws_.z);
   draws_.beta.insert(draws_.beta.end(), beta, beta + p);
   if (model.intercept) draws_.beta.end()[-p] += model.shift;
+  const Eigen::VectorXd& scales = particle_.own.log_inverse();
+  draws_.log_inverse.insert(draws_.log_inverse.end(), scales.begin(),
+                            scales.end());
   draws_.drawn_noise.push_back(particle_.noise);
   draws_.drawn_coef.push_back(particle_.coef *
                               (model.scaled ? particle_.noise : 1));
 }
 
-void ChainDraws::transfer(Archive& archive) {
+void ChainDraws::transfer(Archive& archive, bool with_scales) {
   std::vector<int> from_one = sets;
   for (int& candidate : from_one) ++candidate;
   archive("k", k);
@@ -172,6 +209,7 @@ void ChainDraws::transfer(Archive& archive) {
   archive("coef", coef);
   archive("factor", factor);
   archive("z", z);
+  if (with_scales) archive("log_inverse", log_inverse);
   archive.within("draws", [this](Archive& drawn) {
     drawn("beta", beta);
     drawn("noise", drawn_noise);
@@ -181,15 +219,17 @@ void ChainDraws::transfer(Archive& archive) {
 
 void Chain::transfer(Archive& archive) {
   archive("time", time_, Want::between(0, total()));
-  draws_.transfer(archive);
+  draws_.transfer(archive, config_.model.learns_scales());
   std::vector<Particle> current{particle_};
   archive.within("current", [&](Archive& list) {
     srvm::transfer(list, current, config_.model.intercept);
+    transfer_scales(list, current, config_.model, x_.cols());
     list.require(current.size() == 1, "k", "for one particle");
   });
   transfer_moves(archive, current[0].moves);
   archive("rng", rng_);
   archive("log_step", log_step_);
+  archive("log_scale_steps", log_scale_steps_);
   double seconds = seconds_;
   archive("seconds", seconds, Want::between(0, 1e300));
   if (!archive.reading()) {
@@ -199,8 +239,7 @@ void Chain::transfer(Archive& archive) {
   }
   particle_ = std::move(current[0]);
   pool_.require_known(particle_.set);
-  pool_.restore_sums(particle_.set, config_.model.intercept, particle_.gram,
-                     particle_.rhs);
+  sum_up();
   seconds_ += seconds;
 }
 

@@ -19,9 +19,9 @@ struct ChainSettings {
 struct ChainDraws {
   std::vector<int> k, sets;
   std::vector<double> noise, coef, factor, z;
-  std::vector<double> beta, drawn_noise, drawn_coef;
+  std::vector<double> beta, drawn_noise, drawn_coef, log_inverse;
 
-  void transfer(Archive& archive);
+  void transfer(Archive& archive, bool with_scales);
 };
 
 /// The batch sampler: reversible jump on the posterior of (S, psi) given all
@@ -44,8 +44,11 @@ class Chain : public Machine {
   void start();
   void iterate();
   void move_coef();
+  void move_scales();
+  void step_scales(const Eigen::VectorXd& by, int which);
   void record(double noise, double coef);
   bool is_valid() const;
+  void sum_up();
 
   Config config_;
   ChainSettings settings_;
@@ -58,6 +61,8 @@ class Chain : public Machine {
   ChainDraws draws_;
   int time_ = 0;
   double log_step_ = 0;
+  /// Of each inverse bandwidth, and of all together.
+  std::vector<double> log_scale_steps_;
   double seconds_ = 0;
 };
 

@@ -4,10 +4,13 @@
 #include <kernelbayes/rng.hpp>
 #include <kernelbayes/smc.hpp>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "centre_prior.hpp"
 #include "memory.hpp"
+#include "pool.hpp"
+#include "scale_prior.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -65,6 +68,15 @@ struct Model {
   double df = 0;     // of Student's t
   double shift = 0;  // subtracted from y for accuracy; not part of the model
 
+  /// One per predictor that are learned, in place of `kernels`.
+  std::optional<RadialKernel> learned;
+  ScalePrior scales;
+  const Arithmetic* arithmetic = &Arithmetic::best();
+
+  bool learns_scales() const { return learned.has_value(); }
+  OwnKernels own_kernels(const Eigen::MatrixXd& x) const {
+    return {&x, *learned, arithmetic};
+  }
   bool latent() const { return response != Response::kNormal; }
 };
 
@@ -78,6 +90,7 @@ struct Config {
   SmcSettings smc;
   Proposal proposal = Proposal::kAdapted;
   int n_moves = 0;
+  int n_scale_moves = 1;        // where bandwidths are learned
   double move_fraction = 0.25;  // the papers' c
   int sweep_every = 1;          // rows from one Gibbs sweep to the next
 

@@ -10,6 +10,7 @@
 #include "core/stopwatch.hpp"
 #include "drop.hpp"
 #include "likelihood.hpp"
+#include "scale_move.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -48,6 +49,8 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
     kernel.check_dimension(x.cols());
   }
   pool_.begin_at(config.past);
+  if (config_.model.learns_scales())
+    pool_.leave_columns_to_particles(config_.model.own_kernels(x_));
   pool_.reserve(static_cast<int>(x.rows()));
   if (config_.model.response == Response::kStudent) {
     rules_.emplace(config_.model.df);
@@ -65,6 +68,9 @@ void Target::initialise(Particle& particle, Rng& rng) const {
   const Model& model = config_.model;
   particle.noise = model.noise.draw(rng);
   particle.coef = model.coef.draw(rng);
+  if (model.learns_scales()) {
+    particle.own.use(model.scales.draw(static_cast<int>(x_.cols()), rng));
+  }
   if (model.intercept) {
     particle.gram.resize(1);
     particle.gram(0, 0) = 0;
@@ -80,8 +86,27 @@ void Target::move(Particle& particle, Rng& rng, Scratch& scratch) const {
       rejuvenates_ || !is_regular() || pool_.time() % config_.sweep_every == 0;
   for (int i = rounds(); i > 0; --i) {
     if (sweeps) sweep(particle, rng, scratch);
+    if (sweeps && config_.model.learns_scales()) {
+      for (int k = 0; k < config_.n_scale_moves; ++k)
+        move_scales(particle, rng);
+    }
     move_set(particle, config_, pool_, config_.n_moves, rng, scratch);
   }
+}
+
+// Of one inverse bandwidth or, once in a while, of all by the same factor;
+// steps of all sizes.
+void Target::move_scales(Particle& particle, Rng& rng) const {
+  const int p = static_cast<int>(x_.cols());
+  Eigen::VectorXd to = particle.own.log_inverse();
+  const double by = std::exp(4 * rng.uniform() - 3) * rng.normal();
+  const int which = static_cast<int>(rng.index(p + 1));
+  if (which == p) {
+    to.array() += by;
+  } else {
+    to[which] += by;
+  }
+  scale_move(particle, config_.model, pool_, to, rng);
 }
 
 // Are these the moves that every row gets, at its first power or before?
@@ -136,6 +161,9 @@ void Target::add_datum(int t, const Executor& executor) {
 
 void Target::score(Particle& particle, Scratch& scratch,
                    Arrival& arrival) const {
+  if (pool_.power() == 0 && particle.own.any()) {
+    particle.own.grow(pool_, particle.set);
+  }
   if (config_.proposal == Proposal::kAdapted) {
     score_adapted(particle, config_.model, pool_, steps_, scratch, arrival);
   } else {
@@ -165,6 +193,7 @@ double Target::propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
 void Target::empty(Particle& particle) const {
   const int p = config_.model.intercept;
   particle.set.clear();
+  if (particle.own.any()) particle.own.clear();
   particle.gram.resize(p);
   particle.rhs.resize(p);
   refactor(particle, config_.model);
@@ -272,6 +301,8 @@ void Target::restore(int t, const CandidatePool::State& state,
   if (known != nullptr && known->time() == t) {
     pool_ = *known;
     pool_.reserve(static_cast<int>(x_.rows()));
+    if (config_.model.learns_scales())
+      pool_.leave_columns_to_particles(config_.model.own_kernels(x_));
   } else if (bounded) {
     pool_.restore(x_, y_, t - config_.past, state, used, executor);
   } else {
@@ -283,7 +314,10 @@ void Target::restore(int t, const CandidatePool::State& state,
       throw DamagedState("a set has too many centres");
     }
   }
-  if (bounded || config_.model.latent()) return;
+  for (Particle& particle : particles) {
+    if (particle.own.any()) particle.own.fill(pool_, particle.set);
+  }
+  if (accumulates()) return;
   pool_.share_pairs(executor);
   executor(particles.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {

@@ -83,13 +83,15 @@ class Target {
   void rejuvenates(bool on) { rejuvenates_ = on; }
 
   const CandidatePool& pool() const { return pool_; }
+  Eigen::Index predictors() const { return x_.cols(); }
 
   /// Moves the pool out of a target that is no longer used.
   CandidatePool release_pool() { return std::move(pool_); }
 
   /// Whether a state must hold sums.
   bool accumulates() const {
-    return config_.memory.bounded() || config_.model.latent();
+    return config_.memory.bounded() || config_.model.latent() ||
+           config_.model.learns_scales();
   }
   Records& records() { return records_; }
   const Records& records() const { return records_; }
@@ -99,12 +101,14 @@ class Target {
 
   // Rows have the same weight for all particles.
   bool sums_are_shared() const {
-    return !config_.model.latent() && !config_.memory.forgets();
+    return !config_.model.latent() && !config_.memory.forgets() &&
+           !config_.model.learns_scales();
   }
   bool is_regular() const;
   int rounds() const;
   void empty(Particle& particle) const;
   void sweep(Particle& particle, Rng& rng, Scratch& scratch) const;
+  void move_scales(Particle& particle, Rng& rng) const;
   double propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
                      Scratch& scratch) const;
   void release_unused(const std::vector<Particle>& particles);

@@ -37,9 +37,9 @@ std::vector<double> fitted(const Particle& particle, const Model& model,
     f[s] = beta[0] * pool.roots()[s];
   }
   for (int i = 0; i < particle.k(); ++i) {
-    const double* column = pool.column(particle.set[i]);
+    const double* values = column(particle, pool, i);
     const double b = beta[i + model.intercept];
-    for (std::size_t s = 0; s < n; ++s) f[s] += b * column[s];
+    for (std::size_t s = 0; s < n; ++s) f[s] += b * values[s];
   }
   return f;
 }
@@ -67,8 +67,8 @@ void sum_responses(Particle& particle, const Model& model,
   }
   for (int i = 0; i < particle.k(); ++i) {
     double& rhs = particle.rhs[i + model.intercept];
-    rhs = dot(n, pool.column(particle.set[i]), z);
-    if (excess != 0) rhs -= excess * pool.latest_value(particle.set[i]);
+    rhs = dot(n, column(particle, pool, i), z);
+    if (excess != 0) rhs -= excess * latest_value(particle, pool, i);
   }
 }
 
@@ -105,20 +105,21 @@ CandidateSums own_sums(const Particle& particle, const Model& model,
                        double power) {
   if (!model.latent()) return shared;
   const int n = static_cast<int>(particle.latent.size());
-  const double* own = pool.column(candidate);
+  const double* own = column_of(particle, pool, candidate);
   const double* latent = particle.latent.data();
   if (model.response == Response::kProbit) {
     const double excess = excess_response(particle, pool, power);
     const double rhs = dot(n, own, latent);
     if (excess == 0) return {shared.gram, rhs};
-    return {shared.gram, rhs - excess * pool.latest_value(candidate)};
+    return {shared.gram,
+            rhs - excess * latest_value_of(particle, pool, candidate)};
   }
   std::vector<double> weighted(own, own + n);
   for (int s = 0; s < n; ++s) weighted[s] *= latent[s];
   std::size_t at = 0;
   if (model.intercept) g[at++] = dot(n, weighted.data(), pool.roots());
-  for (const int j : particle.set) {
-    g[at++] = dot(n, weighted.data(), pool.column(j));
+  for (int i = 0; i < particle.k(); ++i) {
+    g[at++] = dot(n, weighted.data(), column(particle, pool, i));
   }
   return {dot(n, weighted.data(), own),
           dot(n, weighted.data(), pool.responses())};
@@ -129,7 +130,10 @@ CandidateSums candidate_sums(const Particle& particle, const Model& model,
                              std::vector<double>& g) {
   CandidateSums shared{0, 0};
   if (model.response != Response::kStudent) {
-    shared = pool.gather(candidate, particle.set, model.intercept, g);
+    shared = particle.own.any()
+                 ? particle.own.gather(pool, candidate, model.intercept,
+                                       pool.power(), g)
+                 : pool.gather(candidate, particle.set, model.intercept, g);
   }
   return own_sums(particle, model, pool, candidate, shared, g, pool.power());
 }
@@ -155,7 +159,12 @@ void draw_latent(Particle& particle, const Model& model,
                            (model.df + r * r / particle.noise);
     }
   }
-  if (probit) {
+  sum_latent(particle, model, pool);
+}
+
+void sum_latent(Particle& particle, const Model& model,
+                const CandidatePool& pool) {
+  if (model.response == Response::kProbit) {
     sum_responses(particle, model, pool);
   } else {
     sum_weighted(particle, model, pool);

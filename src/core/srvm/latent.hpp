@@ -28,5 +28,10 @@ void draw_latent(Particle& particle, const Model& model,
                  const CandidatePool& pool, const std::vector<double>& beta,
                  Rng& rng);
 
+/// The particle's sums with its latent variables; its columns are given, and in
+/// the probit model the gram matrix.
+void sum_latent(Particle& particle, const Model& model,
+                const CandidatePool& pool);
+
 }  // namespace srvm
 }  // namespace kernelbayes

@@ -62,11 +62,46 @@ double squared_responses(const Particle& particle, const Model& model,
   return model.latent() ? particle.squares : pool.response_squares();
 }
 
+double latest_value(const Particle& particle, const CandidatePool& pool,
+                    int i) {
+  if (!particle.own.any()) return pool.latest_value(particle.set[i]);
+  return particle.own.of(i)[pool.latest_place()];
+}
+
+double latest_value_of(const Particle& particle, const CandidatePool& pool,
+                       int candidate) {
+  if (!particle.own.any()) return pool.latest_value(candidate);
+  return particle.own.consider(pool, candidate)[pool.latest_place()];
+}
+
+const double* column(const Particle& particle, const CandidatePool& pool,
+                     int i) {
+  if (!particle.own.any()) return pool.column(particle.set[i]);
+  return particle.own.of(i);
+}
+
+const double* column_of(const Particle& particle, const CandidatePool& pool,
+                        int candidate) {
+  if (!particle.own.any()) return pool.column(candidate);
+  return particle.own.consider(pool, candidate).data();
+}
+
+void restore_sums(Particle& particle, const Model& model,
+                  const CandidatePool& pool) {
+  if (particle.own.any()) {
+    particle.own.sum(pool, model.intercept, pool.power(), particle.gram,
+                     particle.rhs);
+  } else {
+    pool.restore_sums(particle.set, model.intercept, particle.gram,
+                      particle.rhs);
+  }
+}
+
 void latest_design(const Particle& particle, const Model& model,
                    const CandidatePool& pool, std::vector<double>& u) {
   if (model.intercept) u[0] = pool.latest_root();
   for (int i = 0; i < particle.k(); ++i) {
-    u[i + model.intercept] = pool.latest_value(particle.set[i]);
+    u[i + model.intercept] = latest_value(particle, pool, i);
   }
 }
 
@@ -98,6 +133,7 @@ void append(Particle& particle, const Birth& birth,
             const std::vector<double>& g, const std::vector<double>& h) {
   const int p = particle.gram.size();
   particle.set.push_back(birth.candidate);
+  if (particle.own.any()) particle.own.append();
   particle.gram.resize(p + 1);
   for (int j = 0; j < p; ++j) particle.gram(p, j) = g[j];
   particle.gram(p, p) = birth.sums.gram;
@@ -125,6 +161,7 @@ Death score_death(const Particle& particle, const Likelihood& likelihood, int i,
 void erase(Particle& particle, int i, bool intercept,
            std::vector<double>& work) {
   const int row = i + intercept;
+  if (particle.own.any()) particle.own.erase(i, particle.set[i]);
   particle.set.erase(particle.set.begin() + i);
   particle.gram.erase(row);
   particle.rhs.erase(particle.rhs.begin() + row);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config.hpp"
+#include "own_columns.hpp"
 #include "pool.hpp"
 
 namespace kernelbayes {
@@ -34,6 +35,8 @@ struct Particle {
   double squares = 0;
   double log_predictive = 0;  // of the latest response, before it entered
   MoveCounts moves;
+  /// If bandwidths are learned: gram and rhs are sums of these columns.
+  OwnColumns own;
 
   int k() const { return static_cast<int>(set.size()); }
 
@@ -80,6 +83,20 @@ RowMoments row_moments(const Particle& particle, std::vector<double>& u);
 /// y'y of a particle's responses: weighted or latent ones are its own.
 double squared_responses(const Particle& particle, const Model& model,
                          const CandidatePool& pool);
+
+/// The kernel between the latest row and a centre of the set, or a candidate
+/// that is considered; and its column.
+double latest_value(const Particle& particle, const CandidatePool& pool, int i);
+double latest_value_of(const Particle& particle, const CandidatePool& pool,
+                       int candidate);
+const double* column(const Particle& particle, const CandidatePool& pool,
+                     int i);
+const double* column_of(const Particle& particle, const CandidatePool& pool,
+                        int candidate);
+
+/// All sums over the rows so far, at the power of the latest one.
+void restore_sums(Particle& particle, const Model& model,
+                  const CandidatePool& pool);
 
 /// The design row of the latest row of the pool.
 void latest_design(const Particle& particle, const Model& model,

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/archive.hpp"
+#include "dot_lanes.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -21,17 +22,6 @@ void put(std::vector<T>& values, int at, T value) {
 
 Eigen::Map<Eigen::MatrixXd> as_column(std::vector<double>& values) {
   return {values.data(), static_cast<Eigen::Index>(values.size()), 1};
-}
-
-// Inner products of one column with others, each summed in order.
-template <int kLanes>
-void dot_lanes(int n, const double* x, const double* const (&columns)[kLanes],
-               double* out) {
-  double sum[kLanes] = {0};
-  for (int s = 0; s < n; ++s) {
-    for (int l = 0; l < kLanes; ++l) sum[l] += x[s] * columns[l][s];
-  }
-  for (int l = 0; l < kLanes; ++l) out[l] = sum[l];
 }
 
 }  // namespace
@@ -61,13 +51,16 @@ void CandidatePool::add_row(const Eigen::MatrixXd& x, int row,
   put_datum(at, datum);
   squares_without_ = y_squares_;
   y_squares_ += datum.y * datum.y;
-  evaluate_latest(x, row);
-  extend_sums(datum.y, executor);
+  if (has_columns()) {
+    evaluate_latest(x, row);
+    extend_sums(datum.y, executor);
+  }
   const int known = admitted_ ? candidates_.find(x, row) : -1;
   candidates_.note(row, known);
   latest_is_new_ = admitted_ && known < 0;
   if (!latest_is_new_) return;
   latest_ = add_candidate(x, row);
+  if (!has_columns()) return;
   auto from = latest_column_.begin();
   for (int h = 0; h < kernels(); ++h, from += places()) {
     columns_[latest(h)].reserve(horizon_ > 0 ? horizon_ : capacity_);
@@ -248,7 +241,7 @@ void CandidatePool::rebuild(const Eigen::MatrixXd& x,
                             const std::vector<char>& used,
                             const Executor& executor) {
   add_responses(x, y, t);
-  for (int j = 0; j < size(); ++j) {
+  for (int j = 0; j < size() && has_columns(); ++j) {
     if (!all_pairs_ && !used[j]) continue;
     columns_[j].reserve(capacity_);
     columns_[j].resize(t);

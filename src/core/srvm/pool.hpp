@@ -9,6 +9,7 @@
 
 #include "candidate_rows.hpp"
 #include "column_cache.hpp"
+#include "radial_kernel.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -39,6 +40,13 @@ struct Datum {
 /// `given` has one column, or three: the response, the root of the weight, the
 /// offset.
 std::vector<Datum> data_of(const Eigen::MatrixXd& given, double shift);
+
+/// What particles need for columns of their own.
+struct OwnKernels {
+  const Eigen::MatrixXd* x = nullptr;
+  RadialKernel kernel;
+  const Arithmetic* arithmetic = nullptr;
+};
 
 /// A candidate's own sums over the data.
 struct CandidateSums {
@@ -237,6 +245,12 @@ class CandidatePool {
   void fill_on_demand(const Eigen::MatrixXd& x, const std::vector<Datum>& y,
                       std::size_t columns);
 
+  /// Particles have kernels, and columns, of their own: the pool holds rows and
+  /// candidates only. `own.x` must outlive it.
+  void leave_columns_to_particles(const OwnKernels& own) { own_ = own; }
+  bool has_columns() const { return own_.x == nullptr; }
+  const OwnKernels& own_kernels() const { return own_; }
+
   /// A set's own copies of the sums, with the intercept first if there is
   /// one. Its columns must be kept.
   void restore_sums(const std::vector<int>& set, bool intercept,
@@ -309,6 +323,7 @@ class CandidatePool {
   std::vector<std::vector<double>> gram_;  // lower triangle
   std::vector<double> rhs_, column_sum_;
   std::shared_ptr<ColumnCache> cache_;  // set: all sums on demand
+  OwnKernels own_;
 };
 
 }  // namespace srvm

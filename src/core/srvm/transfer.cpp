@@ -90,6 +90,24 @@ void transfer(Archive& archive, std::vector<Particle>& particles,
   }
 }
 
+void transfer_scales(Archive& archive, std::vector<Particle>& particles,
+                     const Model& model, Eigen::Index predictors) {
+  if (!model.learns_scales()) return;
+  std::vector<double> all;
+  for (const Particle& particle : particles) {
+    const Eigen::VectorXd& own = particle.own.log_inverse();
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  archive("log_inverse", all,
+          Want::of(static_cast<int>(particles.size() * predictors)));
+  if (!archive.reading()) return;
+  Slices from(all);
+  for (Particle& particle : particles) {
+    particle.own.use(
+        Eigen::Map<const Eigen::VectorXd>(from.take(predictors), predictors));
+  }
+}
+
 void transfer_sums(Archive& archive, std::vector<Particle>& particles,
                    std::size_t latent) {
   std::size_t entries = 0;

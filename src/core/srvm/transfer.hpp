@@ -12,6 +12,9 @@ namespace srvm {
 /// Sets (candidates counted from 1), variances and factors.
 void transfer(Archive& archive, std::vector<Particle>& particles,
               bool intercept);
+/// The inverse bandwidths of each particle, if they are learned.
+void transfer_scales(Archive& archive, std::vector<Particle>& particles,
+                     const Model& model, Eigen::Index predictors);
 /// Accumulated sums that cannot be recomputed bit by bit; `latent` of them per
 /// particle.
 void transfer_sums(Archive& archive, std::vector<Particle>& particles,

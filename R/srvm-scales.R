@@ -1,0 +1,112 @@
+# Bandwidths of srvm() that are learned, one per predictor.
+
+is_ard <- function(kernel) identical(kernel$bandwidth, "ard")
+
+learns_scales <- function(settings) {
+  inherits(settings$kernel, "kb_kernel") && is_ard(settings$kernel)
+}
+
+# The only kernel of the list, whose bandwidths are learned
+check_ard <- function(kernels) {
+  if (length(kernels) > 1 || !is_ard(kernels[[1]])) {
+    kb_abort(c(
+      "A kernel with {.code bandwidth = \"ard\"} must be the only one, not a part
+       of a sum or product.",
+      i = "{.code kernel_matern(\"ard\")} is such a kernel."
+    ), "argument", argument = "kernel")
+  }
+  kernels[[1]]
+}
+
+# The scale of the prior of inverse bandwidths
+inverse_bandwidth_scale <- function(prior, x) {
+  ard <- if (is.null(prior$ard)) 1 else prior$ard
+  ard / bandwidth_median(x)
+}
+
+# Particles have columns of all rows
+refuse_ard_memory <- function(settings) {
+  if (learns_scales(settings) && is_bounded(settings$memory)) {
+    kb_abort(c(
+      "{.arg memory} must not be bounded with {.code bandwidth = \"ard\"}.",
+      x = "It is {.code {format(settings$memory)}}.",
+      i = "Fit some rows without a bound, and use their bandwidths as numbers for
+           the stream: {.code tidy(fit)} has them."
+    ), c("not_defined", "argument"), argument = "memory")
+  }
+}
+
+# Posterior -------------------------------------------------------------------
+
+# Points and candidates as the kernels see them
+own_points <- function(fit, x, pool) {
+  scaling <- fit$settings$scaling
+  list(
+    x = scaling_x(scaling, kernel_part(fit, x)),
+    centres = scaling_x(scaling, fit$data$x[pool$rows, , drop = FALSE])
+  )
+}
+
+#' As `srvm_moments_of()`, where each particle has its own kernel
+#' @param averaged Of the mean of f over x?
+#' @noRd
+own_moments <- function(fit, x, pool, averaged = FALSE) {
+  at <- own_points(fit, x, pool)
+  settings <- fit$settings
+  moments <- srvm_own_moments_cpp(
+    pool, settings$intercept, settings$shift, settings$kernel, pool$bandwidths,
+    at$x, at$centres, averaged
+  )
+  if (is_scaled(settings)) {
+    moments$variance <- sweep(moments$variance, 2, pool$noise, "*")
+  }
+  moments
+}
+
+# f of all draws, S x n, in the units of the model
+own_draws <- function(fit, x, pool) {
+  at <- own_points(fit, x, pool)
+  settings <- fit$settings
+  t(srvm_own_draws_cpp(
+    pool$k, pool$sets, pool$draws$beta, settings$intercept, settings$kernel,
+    pool$bandwidths, at$x, at$centres
+  ))
+}
+
+# Results ---------------------------------------------------------------------
+
+bandwidth_names <- function(fit) paste0("bandwidth[", colnames(fit$data$x), "]")
+
+# One column per predictor, one row per particle or draw
+bandwidth_columns <- function(fit, pool) {
+  out <- as.data.frame(t(pool$bandwidths))
+  stats::setNames(out, bandwidth_names(fit))
+}
+
+#' @export
+watched_scales.kb_srvm_mcmc <- function(fit) {
+  if (!learns_scales(fit$settings)) {
+    return(list())
+  }
+  names <- paste0("log_bandwidth[", seq_len(ncol(fit$data$x)), "]")
+  lapply(interleaved_chains(fit_runs(fit), "log_inverse", names), `-`)
+}
+
+# Posterior medians, the smallest first
+bandwidths_line <- function(x, show) {
+  pool <- srvm_pool(x)
+  median <- apply(pool$bandwidths, 1, weighted_quantile, pool$weights, 0.5)
+  first <- order(median)
+  paste0("  bandwidths:   ", as_many_as_fit(paste(
+    colnames(x$data$x)[first], vapply(median[first], show, "")
+  )), "\n")
+}
+
+refuse_ard <- function(fit, what) {
+  if (learns_scales(fit$settings)) {
+    kb_abort(c(
+      "{.fn {what}} is not defined for kernels whose bandwidths are learned.",
+      x = "Each particle has kernels of its own, to which its coefficients belong."
+    ), "not_defined")
+  }
+}

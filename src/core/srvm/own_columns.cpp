@@ -1,0 +1,143 @@
+#include "own_columns.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+namespace {
+
+using Vector = Eigen::Map<const Eigen::VectorXd>;
+
+Vector responses(const CandidatePool& pool) {
+  return {pool.responses(), pool.places()};
+}
+
+Vector roots(const CandidatePool& pool) {
+  return {pool.roots(), pool.places()};
+}
+
+}  // namespace
+
+void OwnColumns::use(Eigen::VectorXd log_inverse) {
+  log_inverse_ = std::move(log_inverse);
+  squares_ = (2 * log_inverse_.array()).exp();
+  clear();
+}
+
+// Rows of x are places: no memory drops any.
+void OwnColumns::evaluate(const CandidatePool& pool, int candidate, int from,
+                          Eigen::Ref<Eigen::VectorXd> out) const {
+  const OwnKernels& own = pool.own_kernels();
+  own.kernel.evaluate(*own.arithmetic, squares_, *own.x, from,
+                      own.x->row(pool.row_of(candidate)), out);
+  out.array() *= roots(pool).segment(from, out.size()).array();
+}
+
+void OwnColumns::make_room(int rows, int columns) {
+  constexpr int kLeast = 8;
+  const bool taller = rows > values_.rows(), wider = columns > values_.cols();
+  if (!taller && !wider) return;
+  const Eigen::Index n = taller ? rows + rows / 4 + kLeast : values_.rows();
+  const Eigen::Index k =
+      wider ? columns + columns / 4 + kLeast : values_.cols();
+  values_.conservativeResize(n, k);
+}
+
+void OwnColumns::fill(const CandidatePool& pool, const std::vector<int>& set) {
+  n_ = pool.places();
+  k_ = static_cast<int>(set.size());
+  make_room(n_, k_);
+  for (int i = 0; i < k_; ++i) {
+    evaluate(pool, set[i], 0, values_.col(i).head(n_));
+  }
+  considered_ = -1;
+}
+
+void OwnColumns::grow(const CandidatePool& pool, const std::vector<int>& set) {
+  considered_ = -1;
+  const int from = n_;
+  n_ = pool.places();
+  if (from == n_) return;
+  make_room(n_, k_);
+  for (int i = 0; i < k_; ++i) {
+    evaluate(pool, set[i], from, values_.col(i).segment(from, n_ - from));
+  }
+}
+
+void OwnColumns::append() {
+  make_room(n_, k_ + 1);
+  values_.col(k_++).head(n_) = other_;
+  considered_ = -1;
+}
+
+void OwnColumns::erase(int i, int candidate) {
+  other_ = values_.col(i).head(n_);
+  considered_ = candidate;
+  --k_;
+  for (int j = i; j < k_; ++j) {
+    values_.col(j).head(n_) = values_.col(j + 1).head(n_);
+  }
+}
+
+const Eigen::VectorXd& OwnColumns::consider(const CandidatePool& pool,
+                                            int candidate) const {
+  if (considered_ == candidate) return other_;
+  other_.resize(pool.places());
+  evaluate(pool, candidate, 0, other_);
+  considered_ = candidate;
+  return other_;
+}
+
+CandidateSums OwnColumns::gather(const CandidatePool& pool, int candidate,
+                                 bool intercept, double power,
+                                 std::vector<double>& g) const {
+  const Arithmetic& arithmetic = *pool.own_kernels().arithmetic;
+  const Eigen::VectorXd& own = consider(pool, candidate);
+  Eigen::Map<Eigen::VectorXd> with_set(g.data() + intercept, k_);
+  if (k_ > 0) with_set = arithmetic.product(columns(), own);
+  CandidateSums sums{own.squaredNorm(), own.dot(responses(pool))};
+  if (intercept) g[0] = own.dot(roots(pool));
+  if (power == 1) return sums;
+  // Without a share of the latest row.
+  const int at = pool.latest_place();
+  const double value = own[at], part = (1 - power) * value;
+  if (intercept) g[0] -= part * pool.latest_root();
+  for (int i = 0; i < k_; ++i) with_set[i] -= part * values_(at, i);
+  sums.gram -= part * value;
+  sums.rhs -= part * pool.latest_response();
+  return sums;
+}
+
+void OwnColumns::sum(const CandidatePool& pool, bool intercept, double power,
+                     LowerTriangle& gram, std::vector<double>& rhs) const {
+  const Arithmetic& arithmetic = *pool.own_kernels().arithmetic;
+  const int p = k_ + intercept, at = pool.places() - 1;
+  // The roots and the responses beside the columns.
+  Eigen::MatrixXd outer(k_, 2);
+  Eigen::MatrixXd inner(k_, k_);
+  if (k_ > 0) {
+    Eigen::MatrixXd more(n_, 2);
+    more << roots(pool), responses(pool);
+    inner = arithmetic.squares(columns());
+    outer = arithmetic.products(columns(), more);
+  }
+  const double share = 1 - power;
+  const double root = pool.roots()[at], y = pool.responses()[at];
+  gram.resize(p);
+  rhs.resize(p);
+  if (intercept) {
+    gram(0, 0) = roots(pool).squaredNorm() - share * root * root;
+    rhs[0] = roots(pool).dot(responses(pool)) - share * root * y;
+  }
+  for (int j = 0; j < k_; ++j) {
+    const int to = j + intercept;
+    const double part = share * values_(at, j);
+    rhs[to] = outer(j, 1) - part * y;
+    if (intercept) gram(to, 0) = outer(j, 0) - part * root;
+    for (int i = j; i < k_; ++i) {
+      gram(i + intercept, to) = inner(i, j) - part * values_(at, i);
+    }
+  }
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

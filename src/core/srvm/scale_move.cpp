@@ -1,0 +1,46 @@
+#include "scale_move.hpp"
+
+#include "coef_move.hpp"
+#include "latent.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+// (S51).
+bool scale_move(Particle& particle, const Model& model,
+                const CandidatePool& pool, const Eigen::VectorXd& log_inverse,
+                Rng& rng) {
+  constexpr double kMost = 100;
+  const double u = rng.uniform();
+  if ((log_inverse.array().abs() > kMost).any()) return false;
+  const double squares = squared_responses(particle, model, pool);
+  const auto log_posterior = [&](const Particle& at) {
+    return log_marginal(at, model, pool.rows(), squares) +
+           model.scales.log_density(at.own.log_inverse());
+  };
+  Particle to;
+  to.set = particle.set;
+  to.noise = particle.noise;
+  to.coef = particle.coef;
+  to.squares = particle.squares;
+  to.own.use(log_inverse);
+  to.own.fill(pool, to.set);
+  restore_sums(to, model, pool);
+  if (model.latent()) {
+    to.latent = particle.latent;
+    sum_latent(to, model, pool);
+  }
+  refactor(to, model);
+  if (!to.factor.ok() || !residual_is_valid(to, model, pool)) return false;
+  if (!(std::log(u) < log_posterior(to) - log_posterior(particle))) {
+    return false;
+  }
+  particle.own = std::move(to.own);
+  particle.gram = std::move(to.gram);
+  particle.rhs = std::move(to.rhs);
+  particle.factor = std::move(to.factor);
+  return true;
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,306 @@
+# Bandwidths that srvm() learns, one per predictor: R/srvm-scales.R,
+# own_columns.cpp, radial_kernel.cpp, scale_move.cpp.
+
+# Log density of inverse bandwidths: half-t with 4 degrees of freedom
+log_prior_inverse <- function(w, scale) {
+  log(2) + stats::dt(w / scale, 4, log = TRUE) - log(scale)
+}
+
+#' Exact answers by enumeration of all sets and quadrature over the bandwidths, for
+#' known variances
+#' @param grid Data frame of log inverse bandwidths, equally spaced.
+#' @return Log evidence, the means of k, of f at `at` and of the log inverse
+#'   bandwidths.
+#' @noRd
+exact_scales <- function(x, y, grid, step, at, noise, coef, lambda, scale) {
+  n <- nrow(x)
+  sets <- lapply(0:(2^n - 1), function(i) which(bitwAnd(i, 2^(0:(n - 1))) > 0))
+  k <- lengths(sets)
+  log_p <- stats::dpois(k, lambda, log = TRUE) -
+    log(stats::ppois(n, lambda)) - lchoose(n, k)
+  kernel <- function(a, b, w) {
+    d <- 0
+    for (l in seq_along(w)) d <- d + w[[l]]^2 * outer(a[, l], b[, l], `-`)^2
+    exp(-d / 2)
+  }
+  all <- lapply(seq_len(nrow(grid)), function(g) {
+    w <- exp(unlist(grid[g, ]))
+    gram <- kernel(x, x, w)
+    new <- kernel(at, x, w)
+    each <- vapply(sets, function(s) {
+      design <- cbind(1, gram[, s, drop = FALSE])
+      v <- noise * diag(n) + coef * tcrossprod(design)
+      root <- chol(v)
+      z <- backsolve(root, y, transpose = TRUE)
+      here <- coef * cbind(1, new[, s, drop = FALSE]) %*% t(design)
+      c(
+        -sum(log(diag(root))) - sum(z^2) / 2 - n / 2 * log(2 * pi),
+        here %*% backsolve(root, z)
+      )
+    }, numeric(1 + nrow(at)))
+    log_joint <- each[1, ] + log_p +
+      sum(log_prior_inverse(w, scale) + log(w)) + ncol(x) * log(step)
+    list(log_joint = log_joint, f = each[-1, , drop = FALSE])
+  })
+  log_joint <- unlist(lapply(all, `[[`, "log_joint"))
+  most <- max(log_joint)
+  p <- exp(log_joint - most)
+  log_z <- most + log(sum(p))
+  p <- matrix(p / sum(p), length(sets))
+  f <- Reduce(`+`, lapply(seq_along(all), function(g) all[[g]]$f %*% p[, g]))
+  c(
+    log_z = log_z, k = sum(k * rowSums(p)), f = f,
+    colSums(colSums(p) * as.matrix(grid))
+  )
+}
+
+scale_cases <- function() {
+  x <- cbind(a = c(0.3, -1.7, 2.1, -0.4, 1.2), b = c(0.5, 0.2, -1, 1.4, -0.6))
+  list(
+    x = x, y = c(1.1, 0.2, -0.6, 0.9, 0.3), at = cbind(a = c(0, 1.5), b = c(1, -0.5)),
+    noise = 0.15, coef = 0.7, lambda = 1.5
+  )
+}
+
+quick_scales <- function(case, columns, ...) {
+  srvm(case$x[, columns, drop = FALSE], case$y,
+    kernel = kernel_gaussian("ard"), scale = FALSE,
+    prior = srvm_prior(
+      lambda = case$lambda, noise = fixed(case$noise), coef = fixed(case$coef),
+      ard = 1.5
+    ), ...
+  ) |> suppressWarnings(classes = c("kb_warning_offset", "kb_warning_convergence"))
+}
+
+exact_answers <- local({
+  known <- list()
+  function(p) {
+    if (is.null(known[p][[1]])) {
+      case <- scale_cases()
+      x <- case$x[, seq_len(p), drop = FALSE]
+      step <- c(0.05, 0.3)[[p]]
+      one <- seq(-8, 5, by = step)
+      grid <- expand.grid(rep(list(one), p))
+      known[[p]] <<- exact_scales(x, case$y, grid, step,
+        case$at[, seq_len(p), drop = FALSE], case$noise, case$coef, case$lambda,
+        1.5 / bandwidth_median(x)
+      )
+    }
+    known[[p]]
+  }
+})
+
+test_that("particles agree with enumeration and quadrature", {
+  # Null: Z-hat is unbiased where powers are fixed, and so are estimates times
+  # Z-hat: over 40 runs scores are nearly t with 39 degrees of freedom; |z| > 6.5
+  # has probability 1e-7. Seen to fail: the prior of bandwidths without the Jacobian
+  # of its logarithm.
+  case <- scale_cases()
+  for (p in 1:2) {
+    exact <- exact_answers(p)
+    runs <- vapply(1:40, function(seed) {
+      fit <- quick_scales(case, seq_len(p),
+        seed = seed,
+        control = smc_control(particles = 60, cess_threshold = 0)
+      )
+      pool <- srvm_pool(fit)
+      k <- model_size(fit)
+      w <- pool$weights
+      c(evidence(fit)$log_evidence,
+        sum(k$k * k$probability),
+        predict(fit, case$at[, seq_len(p), drop = FALSE]),
+        -log(pool$bandwidths) %*% w
+      )
+    }, numeric(4 + p))
+    ratio <- exp(runs[1, ] - exact[[1]])
+    values <- rbind(ratio, t(t(runs[-1, ] - exact[-1]) * ratio))
+    z <- (rowMeans(values) - c(1, rep(0, 3 + p))) /
+      (apply(values, 1, stats::sd) / sqrt(40))
+    expect_lt(max(abs(z)), 6.5, label = p)
+  }
+})
+
+test_that("chains agree with enumeration and quadrature", {
+  # Null: 4 and 5 means with standard errors from their effective numbers; |z| > 5
+  # has probability 6e-7 each. Seen to fail: as above; bandwidths that never move.
+  case <- scale_cases()
+  for (p in 1:2) {
+    exact <- exact_answers(p)
+    fit <- quick_scales(case, seq_len(p),
+      method = "mcmc", seed = 4, control = mcmc_control(4, 500, 3000, n_moves = 5)
+    )
+    at <- case$at[, seq_len(p), drop = FALSE]
+    pool <- srvm_pool(fit)
+    draws <- cbind(pool$k, srvm_draws(fit, at, pool, seq_along(pool$k)),
+      -log(t(pool$bandwidths))
+    )
+    z <- vapply(seq_len(ncol(draws)), function(j) {
+      v <- matrix(draws[, j], ncol = 4)
+      (mean(v) - exact[[j + 1]]) / (stats::sd(v) / sqrt(posterior::ess_mean(v)))
+    }, 0)
+    expect_lt(max(abs(z)), 5, label = p)
+    expect_equal(
+      unname(predict(fit, at)), unname(exact[3:4]), tolerance = 0.05
+    )
+  }
+})
+
+test_that("the evidence is the mean over the prior of that with given bandwidths", {
+  # Classes, and t noise, whose particles have latent variables. Null: both sides
+  # have the standard errors that their runs scatter with; |z| > 5 of a t with
+  # about 10 degrees of freedom has probability 5e-4, twice. Seen to fail: sums after
+  # a move of bandwidths without latent variables.
+  skip_unless_extended()
+  case <- scale_cases()
+  y <- list(factor(case$y > 0.4), case$y)
+  prior <- list(srvm_prior(ard = 1.5, coef = fixed(0.7)), srvm_prior(
+    ard = 1.5, coef = fixed(0.7), noise = fixed(0.15), df = 3
+  ))
+  scale <- 1.5 / bandwidth_median(case$x[, 1, drop = FALSE])
+  w <- exp(seq(-5, 4, by = 0.25))
+  density <- exp(log_prior_inverse(w, scale)) * w * 0.25
+  control <- smc_control(particles = 300, cess_threshold = 0)
+  for (i in 1:2) {
+    log_z <- function(kernel, seed) {
+      suppressWarnings(evidence(srvm(case$x[, 1, drop = FALSE], y[[i]],
+        kernel = kernel, prior = prior[[i]], scale = FALSE, seed = seed,
+        control = control
+      ))$log_evidence)
+    }
+    given <- vapply(1:6, function(seed) {
+      sum(density * exp(vapply(w, function(v) log_z(kernel_gaussian(1 / v), seed), 0)))
+    }, 0)
+    learned <- exp(vapply(1:20, function(seed) log_z(kernel_gaussian("ard"), seed), 0))
+    z <- (mean(learned) - mean(given)) /
+      sqrt(stats::var(learned) / 20 + stats::var(given) / 6)
+    expect_lt(abs(z), 5, label = i)
+  }
+})
+
+test_that("kernels have the values of their definition", {
+  x <- cbind(c(0, 1, 2.5), c(1, -1, 0.3))
+  b <- c(0.7, 2)
+  kernels <- list(
+    kernel_gaussian("ard"), kernel_laplace("ard"), kernel_matern("ard", nu = 0.5),
+    kernel_matern("ard", nu = 1.5), kernel_matern("ard", nu = 2.5),
+    kernel_rational_quadratic("ard", alpha = 1.3)
+  )
+  for (kernel in kernels) {
+    # One centre of coefficient 1: f is its column.
+    f <- srvm_own_draws_cpp(1L, 2L, c(0.5, 1), TRUE, kernel, cbind(b), x, x)
+    given <- kernel_matrix(kernel_fill(kernel, "ard", b), x, x[2, , drop = FALSE])
+    expect_equal(f, 0.5 + given, tolerance = 1e-14, label = format(kernel))
+  }
+})
+
+scale_data <- function() {
+  sim_friedman(60, p = 5, seed = 1)[c("y", "x1", "x2", "x4", "x5")]
+}
+
+scale_fits <- local({
+  fits <- NULL
+  function() {
+    if (is.null(fits)) {
+      data <- scale_data()
+      fits <<- list(
+        smc = srvm(y ~ ., data,
+          kernel = kernel_matern("ard"), seed = 1,
+          control = smc_control(particles = 60)
+        ),
+        mcmc = suppressWarnings(srvm(y ~ ., data,
+          kernel = kernel_matern("ard"), seed = 1, method = "mcmc",
+          control = mcmc_control(2, 100, 60)
+        ))
+      )
+    }
+    fits
+  }
+})
+
+test_that("update() in parts is one run, in both samplers", {
+  data <- scale_data()
+  fits <- scale_fits()
+  part <- srvm(y ~ ., data[1:35, ],
+    reference = fits$smc, seed = 1, control = smc_control(particles = 60)
+  ) |> suppressWarnings()
+  both <- suppressWarnings(update(part, newdata = data[36:60, ]))
+  for (of in c("log_evidence", "k", "sets", "log_inverse", "z")) {
+    expect_identical(both$runs[[1]][[of]], fits$smc$runs[[1]][[of]], label = of)
+  }
+  longer <- suppressWarnings(update(fits$mcmc, n_iter = 30))
+  whole <- suppressWarnings(srvm(y ~ ., data,
+    kernel = kernel_matern("ard"), seed = 1, method = "mcmc",
+    control = mcmc_control(2, 100, 90)
+  ))
+  expect_identical(longer$runs[[1]]$log_inverse, whole$runs[[1]]$log_inverse)
+  expect_identical(
+    head_draws(whole, whole$runs[[1]], 60)$log_inverse,
+    fits$mcmc$runs[[1]]$log_inverse
+  )
+})
+
+test_that("threads change nothing", {
+  data <- scale_data()
+  fit <- srvm(y ~ ., data,
+    kernel = kernel_matern("ard"), seed = 1,
+    control = smc_control(particles = 60, threads = 2)
+  )
+  expect_identical(fit$runs[[1]]$z, scale_fits()$smc$runs[[1]]$z)
+})
+
+test_that("predictions follow from the particles", {
+  for (fit in scale_fits()) {
+    new <- scale_data()[1:4, ]
+    pool <- srvm_pool(fit)
+    moments <- srvm_moments(fit, as.matrix(new[-1]), pool)
+    f <- unscale_mean(fit$settings$scaling, drop(moments$mean %*% pool$weights))
+    expect_equal(unname(predict(fit, new)), f)
+    # Draws scatter around the moments given each particle.
+    draws <- srvm_draws(fit, as.matrix(new[-1]), pool, seq_along(pool$k))
+    centred <- (t(draws) - fit$settings$scaling$y_center) /
+      fit$settings$scaling$y_scale
+    z <- (centred - moments$mean) / sqrt(moments$variance)
+    expect_lt(abs(mean(z)), 4.5 / sqrt(length(pool$k)))
+    expect_lt(abs(mean(z^2) - 1), 0.4)
+    effects <- partial_dependence(fit, "x4", n = 3)
+    at <- scale_data()
+    at$x4 <- effects$x4[[2]]
+    expect_equal(effects$mean[[2]], mean(predict(fit, at)))
+  }
+})
+
+test_that("fits report their bandwidths", {
+  for (fit in scale_fits()) {
+    expect_output(print(fit), "bandwidths:   x[0-9]")
+    expect_true(all(paste0("bandwidth[x", c(1, 2, 4, 5), "]") %in%
+      generics::tidy(fit)$term))
+    expect_true("bandwidth[x5]" %in% names(posterior::as_draws_df(fit)))
+    expect_error(coef(fit), class = "kb_error_not_defined")
+    expect_identical(checked_fit(fit), fit)
+  }
+  names <- names(watched_matrices(scale_fits()$mcmc))
+  expect_true(all(paste0("log_bandwidth[", 1:4, "]") %in% names))
+  expect_identical(watched_words(fit, "log_bandwidth[2]"),
+    "log_bandwidth[2] (log bandwidth of x2)"
+  )
+  expect_output(print(importance(scale_fits()$smc)), "x4")
+})
+
+test_that("what has no meaning is refused", {
+  data <- scale_data()
+  expect_error(srvm(y ~ ., data, kernel = kernel_matern("ard") + 1),
+    "only one", class = "kb_error_argument"
+  )
+  expect_error(
+    srvm(y ~ ., data, kernel = list(kernel_matern("ard"), kernel_gaussian(1))),
+    "only one", class = "kb_error_argument"
+  )
+  expect_error(
+    srvm(y ~ ., data,
+      kernel = kernel_matern("ard"), memory = srvm_memory(window = 30)
+    ), "memory", class = "kb_error_not_defined"
+  )
+  expect_error(kernel_matrix(kernel_gaussian("ard"), 1:3), class = "kb_error_learn")
+  expect_error(kernel_periodic("ard"), class = "kb_error_argument")
+  expect_error(srvm_prior(ard = 0), class = "kb_error_argument")
+})
