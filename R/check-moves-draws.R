@@ -44,10 +44,12 @@ compare_draws <- function(move, check, t, counts, prob, n, from, to) {
   keys <- outer(c(to, "no state"), from, function(a, b) {
     if (all(from == "")) a else paste(b, "->", a)
   })
-  finding(move, check, t, as.vector(counts / n), as.vector(prob),
+  out <- finding(move, check, t, as.vector(counts / n), as.vector(prob),
     as.vector(t(keys)), as.vector(p),
     error = as.vector(abs(counts / n - prob))
   )
+  out$draws <- c(lost = sum(counts[, ncol(counts)]), all = sum(counts))
+  out
 }
 
 check_initial <- function(problem, seed) {
@@ -70,20 +72,25 @@ check_initial <- function(problem, seed) {
 }
 
 check_rejuvenate <- function(problem, to, t) {
-  rejuvenate <- problem$target$rejuvenate
-  if (is.null(rejuvenate) || problem$n == 0) {
+  if (is.null(problem$target$rejuvenate) || problem$n == 0) {
     return(NULL)
   }
+  powers <- if (is_tempered(problem$target)) c(0.5, 1) else 1
+  lapply(powers, check_rejuvenate_at, problem, to, t)
+}
+
+check_rejuvenate_at <- function(power, problem, to, t) {
   n <- problem$n * to$n
-  prob <- exp(to$log_density - max(to$log_density))
+  prob <- td_log_density(problem, to$states, t, power = power)
+  prob <- exp(prob - max(prob))
   prob <- prob / sum(prob)
   at <- sample.int(to$n, n, TRUE, prob)
-  states <- user_states(
-    rejuvenate, of_target("rejuvenate"), n, t,
-    particle_subset(to$states, at), t, problem$data
+  cloud <- list(
+    states = particle_subset(to$states, at), log_density = rep(NA_real_, n),
+    weights = rep(1 / n, n)
   )
+  states <- rejuvenated(problem$target, cloud, t, power, problem$data)$states
   counts <- count_draws(states, rep(1, n), 1, to, problem, t)
-  list(compare_draws(
-    "(target)", "rejuvenate", t, counts, t(prob), n, "", to$keys
-  ))
+  check <- if (power == 1) "rejuvenate" else paste("rejuvenate at", power)
+  compare_draws("(target)", check, t, counts, t(prob), n, "", to$keys)
 }

@@ -2,6 +2,9 @@
 
 new_check_moves <- function(found, problem, steps) {
   found <- Filter(Negate(is.null), unname(found))
+  few <- vapply(found, `[[`, "", "check") == "particles"
+  untested <- if (any(few)) found[few][[1]]$t else NA_integer_
+  found <- found[!few]
   # A draw of an impossible state has p-value 0 whatever the number of tests.
   tests <- sum(lengths(lapply(found, `[[`, "p")))
   found <- lapply(found, judge, tests, problem$level)
@@ -14,10 +17,25 @@ new_check_moves <- function(found, problem, steps) {
   structure(
     list(
       ok = all(table$ok), wrong = unique(table$move[!table$ok]),
-      table = table, worst = worst, steps = steps, moves = names(problem$moves)
+      table = table, worst = worst, steps = steps,
+      moves = names(problem$moves), listed = problem$listed,
+      lost = lost_share(found),
+      untested = untested, n = problem$n
     ),
     class = "kb_check_moves"
   )
+}
+
+# The share of draws that are not states: of all draws or, if that is more, of
+# initial()
+lost_share <- function(found) {
+  draws <- lapply(found, `[[`, "draws")
+  start <- vapply(found, `[[`, "", "check") == "initial"
+  share <- function(draws) {
+    total <- Reduce(`+`, Filter(Negate(is.null), draws))
+    if (is.null(total)) 0 else total[["lost"]] / total[["all"]]
+  }
+  max(share(draws), share(draws[start]))
 }
 
 judge <- function(f, tests, level) {
@@ -59,9 +77,19 @@ print.kb_check_moves <- function(x, ...) {
     if (length(x$moves) == 1) " move" else " moves", ", ",
     if (length(x$steps) == 1) "step " else "steps ",
     paste(unique(range(x$steps)), collapse = " to "), ": ",
-    if (x$ok) "exact" else "NOT exact", "\n",
+    verdict_words(x), "\n",
     sep = ""
   )
+  if (!x$listed) {
+    cat("  states not listed: by simulation of", format(x$n), "particles\n")
+  }
+  if (x$lost > 0.5) tell_unlisted(x)
+  if (!is.na(x$untested)) {
+    cat("  not tested from step ", x$untested,
+      " on: too few particles carry the weight\n",
+      sep = ""
+    )
+  }
   if (x$ok) {
     return(invisible(x))
   }
@@ -77,6 +105,45 @@ print.kb_check_moves <- function(x, ...) {
   invisible(x)
 }
 
+initial_in_words <- function(line, at, x, found) {
+  if (is.na(line$p_value)) {
+    return(found("gamma_0 sums to"))
+  }
+  if (x$listed) {
+    return(found("initial() draws with frequency"))
+  }
+  paste0(
+    format(at$is, digits = 3), " of the draws of initial() are in a region ",
+    "over which gamma_0 integrates to ", format(at$should_be, digits = 3)
+  )
+}
+
+# "rejuvenate", or "rejuvenate at 0.5" while a datum enters
+rejuvenate_in_words <- function(check, listed) {
+  paste0(
+    "after rejuvenate() ",
+    if (check != "rejuvenate") sub(".* at", "at the power", check),
+    if (check != "rejuvenate") " ",
+    if (listed) "a state has frequency" else
+      "a part of the states has a weight of"
+  )
+}
+
+verdict_words <- function(x) {
+  if (!x$ok) {
+    return("NOT exact")
+  }
+  if (x$listed) "exact" else "no fault found"
+}
+
+tell_unlisted <- function(x) {
+  cat(strwrap(paste0(
+    percent(x$lost), " of the draws are not among the listed states. If ",
+    "states cannot be listed, because they vary continuously, leave out ",
+    "`states`: simulations then test what they can."
+  ), 78, exdent = 4, prefix = "", initial = "  "), sep = "\n")
+}
+
 fault_in_words <- function(line, x) {
   at <- x$worst[x$worst$move == line$move & x$worst$check == line$check &
     x$worst$t == line$t & x$worst$state == line$state, ]
@@ -84,7 +151,7 @@ fault_in_words <- function(line, x) {
   found <- function(what) {
     paste0(what, " ", number(at$is), ", not ", number(at$should_be))
   }
-  text <- switch(line$check,
+  text <- switch(sub(" at .*", "", line$check),
     probability = found("the probabilities of the moves sum to"),
     reverse_probability = found("the reverse probabilities sum to"),
     log_forward = found("the forward density sums to"),
@@ -96,9 +163,12 @@ fault_in_words <- function(line, x) {
     weight = found("its weights give the state a share of"),
     identity = found("the weights of all moves sum to"),
     propose = found("propose() draws with frequency"),
-    initial = found(if (is.na(line$p_value)) "gamma_0 sums to" else
-      "initial() draws with frequency"),
-    rejuvenate = found("after rejuvenate() a state has frequency")
+    initial = initial_in_words(line, at, x, found),
+    rejuvenate = found(rejuvenate_in_words(line$check, x$listed)),
+    balance = paste(
+      "the first brings", number(at$is), "and the second", number(at$should_be),
+      "of what both can bring"
+    )
   )
   state <- if (nzchar(line$state)) paste0(", at ", line$state) else ""
   paste0(line$move, ": ", text, " (step ", line$t, state, ")")

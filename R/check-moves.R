@@ -33,7 +33,8 @@
 #' * `initial`: \eqn{\gamma_0} sums to 1 and `initial()` draws from it (if step
 #'   1 is among `steps`);
 #' * `rejuvenate`: states drawn from \eqn{\gamma_t} still have that
-#'   distribution after one call of `rejuvenate()`.
+#'   distribution after one call of `rejuvenate()`; and `rejuvenate at 0.5`, if
+#'   data enter gradually, at that power.
 #'
 #' For these the null hypothesis is that the number of draws of each state is
 #' binomial with the stated probability. The p-values of all states, moves and
@@ -42,6 +43,40 @@
 #' most `level`. A draw that has probability zero, or that is not among the
 #' states, is always a fault.
 #'
+#' @section If states cannot be listed:
+#' A continuous problem has no list of states (`states = NULL`). Then n
+#' independent particles are drawn from \eqn{\gamma_0} and extended, without
+#' resampling, with weights w, and at each step
+#' * `probability`, `reverse_probability`: at every particle the probabilities
+#'   sum to 1, exactly as above;
+#' * `balance`: for every two moves i and j, the particles that i brought,
+#'   weighted by \eqn{w \alpha'_j(S)}{w alpha'_j(S)}, and those that j brought,
+#'   weighted by \eqn{w \alpha'_i(S)}{w alpha'_i(S)}, have the same sum: both
+#'   estimate the integral of \eqn{\gamma_t \alpha'_i \alpha'_j}{gamma_t
+#'   alpha'_i alpha'_j}, over all states and over parts of them. If they do not,
+#'   a density of one of the two is wrong;
+#' * `rejuvenate`: weighted by w, as many particles are in each part of the
+#'   states before and after `rejuvenate()`. If not, `rejuvenate` or the weights
+#'   are wrong;
+#' * `initial`: the share of the draws of `initial()` in some region is the
+#'   integral of \eqn{\gamma_0} over it (by uniform draws; from the half of the
+#'   particles that did not define the region). The reference measure is taken
+#'   to be the Lebesgue measure of the numbers of a state, and counting measure
+#'   of whole numbers, of values that many draws share and of the dimension;
+#'   `log_density` must be `-Inf` at states that `initial()` cannot draw, e.g. if
+#'   it sorts. It is left out where states are not numbers.
+#'
+#' Parts of the states are the values of their numbers (of a list: of the
+#' dimension, sum and sum of squares) and of the log density, or their quarters.
+#' The null hypothesis is that both means are equal; the p-values are those of
+#' t-tests, multiplied by their number, so that `level` is about the probability
+#' of any false alarm: if few particles carry the weight the distribution of
+#' their means is skew. Steps at which the effective sample size is below 2% of
+#' n are not tested. A verdict of no fault is weaker than with a list of states:
+#' the density and the weight of a single move are tested through `rejuvenate`
+#' only. A discrete version of the problem can be listed.
+#'
+#' @section Calls:
 #' `log_forward` and `log_reverse` are called with all pairs of states: they
 #' must give `-Inf` for pairs that the move cannot connect. (A run calls them
 #' with possible pairs only, as it does `log_weight`, also here.) Moves with a
@@ -51,9 +86,11 @@
 #' @param target,moves,data As in [tdsmc()].
 #' @param states `function(t)`: all states of step t, t = 0 included, in the
 #'   form used by the other functions. States of density zero may be omitted if
-#'   no move leads to them.
+#'   no move leads to them. `NULL`: they cannot be listed.
 #' @param steps The steps to test, whole numbers; `NULL`: all rows of `data`.
-#' @param n Number of draws for each state in the simulations; 0: none.
+#' @param n Number of draws for each state in the simulations; 0: none. Without
+#'   `states`, the number of particles, at least 100. `NULL`: 1000, or 10000
+#'   particles.
 #' @param level Probability of a false alarm in the simulations.
 #' @param key `NULL`, or `function(states)`: a string for each state, equal for
 #'   equal states, which identifies draws and names states. The default writes
@@ -71,7 +108,10 @@
 #'   `ok`, and the `state` where it is worst; `worst`, a data frame of the
 #'   states with the largest errors of each check that fails, with the actual
 #'   value (`is`) and the correct one (`should_be`), as fractions of
-#'   \eqn{\gamma_t(S)} for `weight` and `identity`.
+#'   \eqn{\gamma_t(S)} for `weight` and `identity`; `listed`, whether there was
+#'   a list of states; `lost`, the share of draws that were not in it (of all,
+#'   or of `initial()` if that is more);
+#'   `untested`, the step from which on there were too few particles, or `NA`.
 #' @section Errors: As in [tdsmc()]; `kb_error_argument` if different states
 #'   have the same key.
 #' @seealso [td_target()] for the formula of the weights
@@ -110,19 +150,25 @@
 #' wrong <- moves(0.5)
 #' check_moves(target, wrong, states = function(t) 0:t, steps = 1:3)
 #' @export
-check_moves <- function(target, moves, data = NULL, states, steps = NULL,
-                        n = 1000, level = 1e-4, key = NULL, seed = NULL) {
+check_moves <- function(target, moves = NULL, data = NULL, states = NULL,
+                        steps = NULL, n = NULL, level = 1e-4, key = NULL,
+                        seed = NULL) {
+  listed <- !is.null(states)
+  if (is.null(n)) n <- if (listed) 1000 else 10000
   problem <- list(
     target = check_td_target(target), moves = check_td_moves(moves),
-    data = data, states = check_function(states),
+    data = data, states = check_function(states, optional = TRUE),
     key = check_function(key, optional = TRUE),
-    n = check_count(n), level = check_number(level, 0, 1, open = TRUE)
+    n = check_count(n, if (listed) 0 else 100),
+    level = check_number(level, 0, 1, open = TRUE), listed = listed
   )
   steps <- check_step_numbers(steps, data)
-  found <- with_local_seed(seed, {
+  found <- with_local_seed(seed, if (listed) {
     unlist(lapply(steps, check_step, problem), recursive = FALSE)
+  } else {
+    simulated_checks(problem, steps)
   })
-  if (1 %in% steps) found <- c(check_initial(problem, seed), found)
+  if (listed && 1 %in% steps) found <- c(check_initial(problem, seed), found)
   new_check_moves(found, problem, steps)
 }
 
@@ -166,8 +212,8 @@ enumerated <- function(problem, t) {
   list(
     states = states, keys = keys, n = n,
     log_density = user_logs(
-      problem$target$log_density, of_target("log_density"), n, t,
-      states, t, problem$data
+      with_extras(problem$target$log_density, list(power = 1)),
+      of_target("log_density"), n, t, states, t, problem$data
     )
   )
 }

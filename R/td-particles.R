@@ -28,6 +28,20 @@ particle_bind <- function(parts) {
   do.call(if (has_rows(parts[[1]])) rbind else c, parts)
 }
 
+# Weighted standard deviations: one per column, or one if states are numbers
+particle_scale <- function(states, weights) {
+  if (is.data.frame(states)) {
+    states <- states[vapply(states, is.numeric, TRUE)]
+  }
+  x <- if (is.list(states) && !is.data.frame(states)) NULL else
+    as.matrix(states)
+  if (!is.numeric(x)) {
+    return(NULL)
+  }
+  centred <- sweep(x, 2, colSums(weights * x))
+  sqrt(colSums(weights * centred^2))
+}
+
 # The properties that states must share to be combined
 particle_shape <- function(states) {
   if (is.data.frame(states)) {
@@ -75,6 +89,15 @@ call_user <- function(f, what, t, ...) {
     ), "user_function", parent = error, user_function = what, step = t,
     call = NULL)
   })
+}
+
+# A function with those of `extras` that it has as arguments
+with_extras <- function(f, extras) {
+  extras <- extras[intersect(names(extras), names(formals(f)))]
+  if (length(extras) == 0) {
+    return(f)
+  }
+  function(...) rlang::exec(f, ..., !!!extras)
 }
 
 refuse_value <- function(what, t, wanted, came) {

@@ -39,13 +39,39 @@
 #' has the log density of u minus the log of the absolute Jacobian determinant
 #' as its `log_forward`. [check_moves()] tests all this if states can be listed.
 #'
+#' @section Powers:
+#' If `log_density` has an argument `power`, the datum of step t enters
+#' gradually, by targets \eqn{\gamma_{t,w}}{gamma_(t,w)} with w rising to 1. You
+#' define them: usually the datum's likelihood is raised to the power w, and the
+#' prior and the earlier data count in full. `function(states, t, data, power)`
+#' is called with 0 < `power` <= 1, and `power` must not matter at t = 0. Moves
+#' extend the particles before the first increase. Between two increases
+#' particles are resampled if necessary, and moved by `rejuvenate`, which must
+#' then leave \eqn{\gamma_{t,w}}{gamma_(t,w)} invariant: a function needs an
+#' argument `power`, a kernel of [td_rejuvenate()] knows it. Without
+#' `rejuvenate`, data enter at once.
+#'
+#' A static target needs no order of the data: `steps = 1`, and a power of the
+#' whole likelihood. The particles then come from the prior, and stay.
+#'
+#' @section The cloud of particles:
+#' If `rejuvenate` has an argument `cloud`, it gets what may set its step sizes,
+#' a list: `weights` of the states, normalised (equal if they have just been
+#' resampled); `scale`, their weighted standard deviation, one per column, or
+#' one if states are numbers (`NULL` for lists); `log_density`, where it is
+#' known, `NA` elsewhere; and `power`. A kernel that depends on the cloud makes
+#' the estimate of the evidence consistent instead of unbiased.
+#'
 #' @param log_density `function(states, t, data)`: the logarithm of
 #'   \eqn{\gamma_t} at each state, N numbers; `-Inf` where it is 0. At t = 0 it
-#'   is the normalised density of the distribution that `initial` draws from.
+#'   is the normalised density of the distribution that `initial` draws from. It
+#'   may have an argument `power`, see Powers.
 #' @param initial `function(n, data)`: n independent draws from
 #'   \eqn{\gamma_0}.
-#' @param rejuvenate `NULL`, or `function(states, t, data)`: the states after
-#'   one step of a Markov chain that leaves \eqn{\gamma_t} invariant.
+#' @param rejuvenate `NULL`; or `function(states, t, data)`: the states after
+#'   one step of a Markov chain that leaves \eqn{\gamma_t} invariant, with
+#'   optional further arguments `power` and `cloud`; or a kernel made of moves,
+#'   from [td_rejuvenate()].
 #' @param propose `function(states, t, data)`: a state of step t for each state
 #'   of step t - 1.
 #' @param log_forward `function(new, old, t, data)`: the log density
@@ -74,7 +100,10 @@
 #'
 #' Del Moral, P., Doucet, A. and Jasra, A. (2006). Sequential Monte Carlo
 #' samplers. Journal of the Royal Statistical Society B 68, 411-436.
-#' @seealso [tdsmc()], [check_moves()]
+#'
+#' Neal, R. M. (2001). Annealed importance sampling. Statistics and Computing
+#' 11, 125-139. (Targets at powers.)
+#' @seealso [tdsmc()], [td_rejuvenate()], [check_moves()]
 #' @examples
 #' # A random walk on the line observed with noise: states are paths, one
 #' # column per step; the only possible ancestor of a path is the path without
@@ -102,14 +131,43 @@
 #' tdsmc(target, list(go = go), data = c(0.3, 1.1, 0.8), seed = 1)
 #' @export
 td_target <- function(log_density, initial, rejuvenate = NULL) {
+  log_density <- check_function(log_density)
   structure(
     list(
-      log_density = check_function(log_density),
-      initial = check_function(initial),
-      rejuvenate = check_function(rejuvenate, optional = TRUE)
+      log_density = log_density, initial = check_function(initial),
+      rejuvenate = check_rejuvenate_of(rejuvenate, has_power(log_density))
     ),
     class = "kb_td_target"
   )
+}
+
+check_rejuvenate_of <- function(x, powers) {
+  if (inherits(x, "kb_td_rejuvenate") || is.null(x)) {
+    return(x)
+  }
+  if (!is.function(x)) {
+    bad_argument(
+      x, "rejuvenate", "NULL, a function or made by `td_rejuvenate()`"
+    )
+  }
+  if (powers && !has_power(x)) {
+    kb_abort(c(
+      "{.arg rejuvenate} must have an argument {.arg power}, as
+       {.arg log_density} has.",
+      x = "Its arguments are {.arg {names(formals(x))}}.",
+      i = "It is called while a datum enters, and must leave the target at that
+           power invariant."
+    ), "argument", argument = "rejuvenate")
+  }
+  x
+}
+
+takes <- function(f, name) name %in% names(formals(f))
+has_power <- function(f) takes(f, "power")
+
+# Do data enter gradually?
+is_tempered <- function(target) {
+  has_power(target$log_density) && !is.null(target$rejuvenate)
 }
 
 #' @rdname td_target
@@ -151,6 +209,7 @@ is_move_probability <- function(x) {
 }
 
 check_td_moves <- function(moves) {
+  if (is.null(moves)) moves <- list(stay = td_stay())
   if (inherits(moves, "kb_td_move")) moves <- list(move = moves)
   fine <- is.list(moves) && length(moves) > 0 && rlang::is_named(moves) &&
     !anyDuplicated(names(moves)) &&
@@ -161,6 +220,17 @@ check_td_moves <- function(moves) {
     )
   }
   moves
+}
+
+# The move of states that stay as they are
+td_stay <- function() {
+  same <- function(a, b, t, data) {
+    if (identical(a, b)) {
+      return(numeric(particle_count(a)))
+    }
+    ifelse(particle_keys(a) == particle_keys(b), 0, -Inf)
+  }
+  td_move(function(states, t, data) states, same, same)
 }
 
 check_td_target <- function(target) {

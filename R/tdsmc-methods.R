@@ -39,9 +39,16 @@ move_line <- function(x) {
 td_particle_line <- function(x) {
   times <- diagnostics(x)$resamplings
   paste0(
-    x$control$particles,
-    if (x$control$replicates > 1) paste0(" x ", x$control$replicates),
-    ", ", ess_words(x), ", resampled ", counted(times, "time")
+    size_words(run_sizes(x)), ", ", ess_words(x), ", resampled ",
+    counted(times, "time")
+  )
+}
+
+# "250", "250 x 3" or "250 x 3 + 500"
+size_words <- function(sizes) {
+  runs <- rle(as.numeric(sizes))
+  paste0(runs$values, ifelse(runs$lengths > 1, paste(" x", runs$lengths), ""),
+    collapse = " + "
   )
 }
 
@@ -49,7 +56,7 @@ td_particle_line <- function(x) {
 # row per step and one column per move, replicates pooled
 td_moves <- function(fit) {
   runs <- fit_runs(fit)
-  share <- evidence_share(runs)
+  share <- td_shares(runs)
   by_step <- function(name, factors) {
     sums <- Reduce(`+`, Map(function(run, factor) {
       factor * run$path[[name]]
@@ -74,10 +81,21 @@ summary.kb_tdsmc <- function(object, ...) {
         share = unname(colMeans(moves$chosen / rowSums(moves$chosen))),
         weighted = unname(colMeans(moves$share))
       ),
+      rejuvenation = rejuvenation_table(object),
       diagnostics = diagnostics(object)
     ),
     class = "summary.kb_tdsmc"
   )
+}
+
+rejuvenation_table <- function(fit) {
+  found <- td_acceptance(fit)
+  if (length(found$rate) > 0) {
+    data.frame(
+      move = names(found$rate), tried = found$tried,
+      accepted = unname(found$rate)
+    )
+  }
 }
 
 #' @export
@@ -86,6 +104,10 @@ print.summary.kb_tdsmc <- function(x, digits = 3, ...) {
   print(x$fit, digits = digits)
   cat("\nMoves (times chosen, mean share before and after weighting)\n")
   print(x$moves, digits = digits, row.names = FALSE)
+  if (!is.null(x$rejuvenation)) {
+    cat("\nRejuvenation (proposals, and the share accepted)\n")
+    print(x$rejuvenation, digits = digits, row.names = FALSE)
+  }
   cat("\n")
   print(x$diagnostics)
   invisible(x)
@@ -98,13 +120,18 @@ evidence.kb_tdsmc <- function(object, ...) {
   object <- checked_fit(object, ...)
   runs <- fit_runs(object)
   log_z <- vapply(runs, `[[`, 0, "log_evidence")
-  share <- evidence_share(runs)
-  path <- log_mean_paths(evidence_paths(runs, object$time))
+  # Zero if all runs have one size
+  size <- run_log_size(runs) - log_mean_exp(run_log_size(runs))
+  path <- log_mean_paths(evidence_paths(runs, object$time), size)
   structure(
     list(
-      log_evidence = log_mean_exp(log_z),
-      mc_se = standard_error(mean_variance(runs)),
-      mc_se_replicates = replicate_se(share), replicates = log_z,
+      log_evidence = log_mean_exp(log_z + size),
+      # Equal weights have a variance of zero, apart from rounding.
+      mc_se = standard_error(zapsmall_variance(mean_variance(runs, size))),
+      # Of runs of one size
+      mc_se_replicates = if (any(size != size[[1]])) NA_real_ else
+        replicate_se(td_shares(runs)),
+      replicates = log_z,
       note = evidence_doubts(object),
       path = data.frame(
         step = seq_len(object$time), log_predictive = diff(c(0, path)),
@@ -115,6 +142,8 @@ evidence.kb_tdsmc <- function(object, ...) {
   )
 }
 
+zapsmall_variance <- function(v) if (isTRUE(abs(v) < 1e-14)) 0 else v
+
 #' @export
 ess.kb_tdsmc <- function(object, ...) {
   object <- checked_fit(object, ...)
@@ -122,21 +151,45 @@ ess.kb_tdsmc <- function(object, ...) {
   total <- function(name) {
     Reduce(`+`, lapply(runs, function(run) run$path[[name]]))
   }
-  fraction <- total("ess") / total("particles")
-  data.frame(
-    step = seq_len(object$time), ess = total("ess"), fraction = fraction,
-    lowest = fraction, founders = total("founders"),
-    resampled = total("resampled") > 0
+  particles <- total("particles")
+  out <- data.frame(
+    step = seq_len(object$time), ess = total("ess"),
+    fraction = total("ess") / particles,
+    lowest = Reduce(`+`, lapply(runs, run_lowest)) / particles,
+    founders = total("founders"), resampled = total("resampled") > 0
   )
+  if (is_tempered(object$target)) {
+    # Of the run that needed most
+    out$increases <- do.call(pmax, lapply(runs, function(run) {
+      run$path$increases
+    }))
+  }
+  out
 }
 
 #' @export
 diagnostics.kb_tdsmc <- function(object, ...) {
   object <- checked_fit(object, ...)
   structure(
-    c(path_diagnostics(object), list(acceptance = numeric())),
+    c(path_diagnostics(object), list(acceptance = td_acceptance(object)$rate)),
     class = "kb_diagnostics"
   )
+}
+
+# Proposals of a kernel of td_rejuvenate(), over all runs and steps
+td_acceptance <- function(fit) {
+  names <- names(jump_moves(fit$target))
+  total <- function(name) {
+    counts <- unlist(lapply(fit$runs, function(run) run$path[[name]]))
+    rowSums(matrix(as.double(counts), length(names)))
+  }
+  if (is.null(names)) {
+    return(list(rate = numeric()))
+  }
+  tried <- total("tried")
+  rate <- stats::setNames(total("accepted") / tried, names)
+  rate[tried == 0] <- NA
+  list(tried = tried, rate = rate)
 }
 
 #' @export
@@ -156,7 +209,7 @@ ancestry.kb_tdsmc <- function(object, ...) {
   if (object$control$ancestry == "summary") refuse_no_ancestry()
   lapply(fit_runs(object), function(run) {
     out <- list(ancestors = matrix(
-      run$ancestors, ncol = object$control$particles, byrow = TRUE
+      run$ancestors, ncol = length(run$weights), byrow = TRUE
     ))
     if (length(run$history) > 0) {
       out$weights <- do.call(rbind, lapply(run$history, `[[`, "weights"))

@@ -17,6 +17,25 @@
 #' 3. Each particle chooses a move, is extended by it and weighted as described
 #'    in [td_target()].
 #'
+#' If states of all steps are of one kind, it is often best to leave particles
+#' as they are from step to step (`moves = NULL`) and to change them in
+#' [td_rejuvenate()] only, where a proposal can be rejected: births and deaths
+#' that extend particles make the weights vary, because they cannot be.
+#'
+#' @section Data that enter gradually:
+#' If `log_density` of the target has an argument `power` and there is a
+#' `rejuvenate`, 3. weights particles by a power of the datum, and further
+#' increases follow, with 1. and 2. between them at the current power (section
+#' Powers of [td_target()]). `powers` and `cess_threshold` of [smc_control()]
+#' choose the powers, as in [srvm()]: every step stops at `powers`, by default
+#' at 0.05, and where an increase would take the conditional effective sample
+#' size (Zhou, Johansen and Aston, 2016) below the threshold. If every step
+#' stops, 2. is left out at the beginning of steps. With fixed powers alone,
+#' `smc_control(powers = c(0.1, 0.5, 1))`, the estimate of the evidence is
+#' unbiased; adaptive ones leave it consistent. `ess()` then has a column
+#' `increases`. Moves should not use the datum in `propose`, which is called
+#' before the first, small increase.
+#'
 #' Nothing after the weight changes a particle. The evidence of step t is
 #' estimated without bias by the product of the weighted means of the weights.
 #'
@@ -29,7 +48,8 @@
 #' @section Settings:
 #' Of [smc_control()], `particles`, `resampling`, `ess_threshold`,
 #' `resample_every_step`, `replicates`, `ancestry`, `checkpoint`,
-#' `checkpoint_every` and `time_limit` apply. `proposal`, `n_moves`,
+#' `checkpoint_every` and `time_limit` apply, and `powers` and `cess_threshold`
+#' if data enter gradually. `proposal`, `n_moves`,
 #' `move_fraction` and `threads` do not apply and are refused if they differ
 #' from their defaults. Replicates run on [workers][kb_workers], if there are
 #' any. The objects of your workspace that your functions need are sent to them,
@@ -50,12 +70,15 @@
 #' `kernelbayes/transdim.hpp`, in
 #' `system.file("include", package = "kernelbayes")`, documents them and has
 #' `tdsmc()`, and `TransdimSampler` for runs that are stopped, continued or
-#' divided among threads; `kernelbayes/transdim_check.hpp` has `check_moves()`.
+#' divided among threads; `kernelbayes/transdim_check.hpp` has `check_moves()`,
+#' `kernelbayes/transdim_simulate.hpp` the same without a list of states, and
+#' `kernelbayes/transdim_jumps.hpp` reversible jump by moves.
 #' The change-point example of the site's article is written in C++ in
 #' `system.file("examples", "coal-changepoints.cpp", package = "kernelbayes")`.
 #'
 #' @param target From [td_target()].
-#' @param moves A named list of [td_move()], or a single one.
+#' @param moves A named list of [td_move()], or a single one. `NULL`: particles
+#'   stay as they are, which requires targets on one space.
 #' @param data The argument `data` of your functions, any object. For
 #'   [update.kb_tdsmc()] to make sense, they should use only its first t
 #'   elements or rows at step t.
@@ -96,9 +119,14 @@
 #' regression using trans-dimensional sequential Monte Carlo. IEEE Workshop on
 #' Statistical Signal Processing.
 #'
+#' Zhou, Y., Johansen, A. M. and Aston, J. A. D. (2016). Toward automatic model
+#' comparison: an adaptive sequential Monte Carlo approach. Journal of
+#' Computational and Graphical Statistics 25(3), 701-726.
+#'
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.
-#' @seealso [td_target()] for the formula of the weights, [check_moves()]
+#' @seealso [td_target()] for the formula of the weights, [td_rejuvenate()],
+#'   [check_moves()]
 #' @examples
 #' # Counts whose rate may change: a state is the set of rows at which a new
 #' # rate begins, each with prior probability 0.2; rates are Gamma(1, 1).
@@ -145,16 +173,17 @@
 #' predict(fit, lengths, type = "distribution")
 #' plot(fit, type = "moves")
 #' @export
-tdsmc <- function(target, moves, data = NULL, steps = NULL,
+tdsmc <- function(target, moves = NULL, data = NULL, steps = NULL,
                   control = smc_control(), seed = NULL, progress = NULL,
                   ...) {
   started <- now()
   check_no_dots(...)
-  control <- check_td_control(control)
+  target <- check_td_target(target)
+  control <- check_td_control(control, target)
   fit <- structure(
     list(
       version = fit_version, call = plain_call(match.call()),
-      target = check_td_target(target), moves = check_td_moves(moves),
+      target = target, moves = check_tempered(check_td_moves(moves), target),
       data = data, steps = check_steps(steps, data), control = control,
       seed = draw_seed(seed),
       runs = vector("list", control$replicates), time = 0L,
@@ -179,11 +208,14 @@ check_steps <- function(steps, data, lower = 1) {
 }
 
 # Settings that would be ignored are refused
-check_td_control <- function(control) {
+check_td_control <- function(control, target) {
   check_class(control, "kb_smc_control", "`smc_control()`", arg = "control")
   default <- smc_control()
   idle <- c(
-    "proposal", "n_moves", "move_fraction", "threads", "sweep_every"
+    "proposal", "n_moves", "move_fraction", "threads", "sweep_every",
+    if (!is_tempered(target) && stops_data(control)) {
+      c("powers", "cess_threshold")
+    }
   )
   changed <- idle[!mapply(identical, control[idle], default[idle])]
   if (length(changed) > 0) {
@@ -191,10 +223,31 @@ check_td_control <- function(control) {
       "{.arg control} has settings that do not apply to {.fn tdsmc}:
        {.arg {changed}}.",
       i = "Define moves in {.arg moves} and in {.arg rejuvenate} of the target;
-           R functions run in one thread."
+           R functions run in one thread.",
+      if (any(c("powers", "cess_threshold") %in% changed)) {
+        c(i = "Data enter gradually if {.arg log_density} of the target has an
+               argument {.arg power}, and there is a {.arg rejuvenate}.")
+      }
     ), "argument", argument = "control")
   }
   control
+}
+
+stops_data <- function(control) {
+  length(control$powers) > 1 || control$cess_threshold > 0
+}
+
+# A weight given as a formula belongs to the whole datum
+check_tempered <- function(moves, target) {
+  weighed <- !vapply(lapply(moves, `[[`, "log_weight"), is.null, TRUE)
+  if (is_tempered(target) && any(weighed)) {
+    kb_abort(c(
+      "{.arg log_weight} of the move {.val {names(moves)[weighed]}} cannot be
+       used where data enter gradually.",
+      i = "Without it the general formula gives the weight at any power."
+    ), "argument", argument = "moves")
+  }
+  moves
 }
 
 # Methods that run_fit() needs
@@ -221,7 +274,17 @@ fit_runs.kb_tdsmc <- function(fit) {
 }
 
 #' @export
-particle_weights.kb_tdsmc <- particle_weights.kb_srvm
+particle_weights.kb_tdsmc <- function(fit, runs) {
+  weights <- unlist(Map(
+    function(run, share) share * run$weights, runs, td_shares(runs)
+  ))
+  weights / sum(weights)
+}
+
+# Runs of N particles count N times: (T11)
+run_log_size <- function(runs) log(lengths(lapply(runs, `[[`, "weights")))
+
+td_shares <- function(runs) evidence_share(runs, run_log_size(runs))
 
 #' @export
 warn_status.kb_tdsmc <- function(fit) {
@@ -235,22 +298,35 @@ warn_status.kb_tdsmc <- function(fit) {
   ), fit$status)
 }
 
-#' Continue to later steps
+#' Continue to later steps, or with more particles
 #'
-#' The result is identical to one run with as many steps, if your functions do
-#' not use later data at earlier steps.
+#' Further steps: the result is identical to one run with as many steps, if your
+#' functions do not use later data at earlier steps.
+#'
+#' More particles: an independent run of the same steps is added, and pooled
+#' with those there. A run of N particles that estimates the evidence by
+#' \eqn{\widehat Z} counts with weight \eqn{N \widehat Z}{N Zhat}, so that the
+#' pooled estimate of the evidence, the mean of the runs' estimates weighted by
+#' N, remains unbiased. Particles that are added to runs whose effective sample
+#' size collapsed help less than a larger run from the start.
 #'
 #' @param object A fit of [tdsmc()].
 #' @param steps Total number of steps, at least those already done; `NULL`:
 #'   `NROW(data)` if `data` is given, otherwise as before.
 #' @param data All data, both old and new; `NULL`: as before.
+#' @param particles Total number of particles, more than there are: a run with
+#'   the difference is added. `NULL`: as before.
+#' @param replicates Total number of runs: runs with as many particles as the
+#'   first are added. The result is identical to a fit with as many replicates
+#'   from the start. `NULL`: as before.
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
 #' @param ... Not used: unknown arguments are errors.
-#' @return A fit. Without `steps` and `data` an interrupted fit is run to its
+#' @return A fit. Without other arguments an interrupted fit is run to its
 #'   end and a complete fit is returned unchanged.
-#' @section Errors: As in [tdsmc()].
+#' @section Errors: As in [tdsmc()]; `kb_error_argument` if there would be fewer
+#'   particles or replicates than there are.
 #' @examples
 #' target <- td_target(
 #'   log_density = function(states, t, data) {
@@ -260,15 +336,16 @@ warn_status.kb_tdsmc <- function(fit) {
 #'   },
 #'   initial = function(n, data) rnorm(n)
 #' )
-#' none <- function(new, old, t, data) numeric(length(new))
-#' stay <- td_move(function(states, t, data) states, none, none)
 #' y <- c(1.2, 0.7, 0.9)
-#' fit <- tdsmc(target, list(stay = stay), y[1:2], seed = 1)
+#' fit <- tdsmc(target, data = y[1:2], seed = 1)
 #' both <- update(fit, data = y)
-#' all <- tdsmc(target, list(stay = stay), y, seed = 1)
+#' all <- tdsmc(target, data = y, seed = 1)
 #' identical(weights(both), weights(all))
+#' more <- update(all, particles = 1000)
+#' evidence(more)
 #' @export
 update.kb_tdsmc <- function(object, steps = NULL, data = NULL,
+                            particles = NULL, replicates = NULL,
                             time_limit = NULL, progress = NULL, ...) {
   started <- now()
   object <- checked_fit(object, ...)
@@ -281,8 +358,34 @@ update.kb_tdsmc <- function(object, steps = NULL, data = NULL,
   } else if (!is.null(steps)) {
     object$steps <- check_count(steps, lower)
   }
+  if (!is.null(replicates)) object <- add_replicates(object, replicates)
+  if (!is.null(particles)) object <- add_particles(object, particles)
   if (is_complete(object)) {
     return(object)
   }
   run_fit(object, progress, started, time_limit)
+}
+
+# Runs with these numbers of particles, from their first step
+add_runs <- function(fit, sizes) {
+  if (length(sizes) == 0) {
+    return(fit)
+  }
+  all <- c(run_sizes(fit), as.integer(sizes))
+  fit$control$replicates <- length(all)
+  fit$sizes <- if (any(all != fit$control$particles)) all
+  fit$runs <- c(fit$runs, vector("list", length(sizes)))
+  fit$status <- "started"
+  fit
+}
+
+add_replicates <- function(fit, replicates) {
+  replicates <- check_count(replicates, fit$control$replicates)
+  add_runs(fit, rep(fit$control$particles, replicates - length(fit$runs)))
+}
+
+add_particles <- function(fit, particles) {
+  now <- sum(run_sizes(fit))
+  particles <- check_count(particles, now)
+  add_runs(fit, if (particles > now) particles - now)
 }

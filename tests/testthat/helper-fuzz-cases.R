@@ -364,6 +364,15 @@ fuzz_cases <- function() {
         diagnostics = function(fit) print(diagnostics(fit)),
         timings = function(fit) timings(fit),
         as_draws = function(fit) posterior::as_draws(fit, lengths)
+      )),
+      tdsmc_jumps = fit_case(a_jumping_tdsmc, list(
+        predict = function(fit) predict(fit, f = identity),
+        update = function(fit) update(fit, steps = 3, time_limit = 1),
+        more = function(fit) update(fit, particles = 40, time_limit = 1),
+        evidence = function(fit) evidence(fit), print = function(fit) print(fit),
+        summary = function(fit) print(summary(fit)), ess = function(fit) ess(fit),
+        weights = function(fit) weights(fit), glance = function(fit) glance(fit),
+        diagnostics = function(fit) print(diagnostics(fit))
       ))
     ),
     list(
@@ -463,6 +472,22 @@ update_case <- function(fit, ...) {
     fit <- suppressWarnings(force(fit))
     list(f = function(...) stats::update(fit, ...), arguments = arguments)
   }
+}
+
+#' Numbers that walk while data enter by powers, in runs of two sizes
+a_jumping_tdsmc <- function() {
+  flat <- function(new, old, t, data) numeric(length(new))
+  walk <- td_move(function(states, t, data) {
+    states + stats::runif(length(states), -1, 1)
+  }, flat, flat)
+  target <- td_target(
+    function(states, t, data, power) {
+      -states^2 / 2 - max(t - 1 + power, 0) * (states - 1)^2
+    },
+    function(n, data) stats::rnorm(n), td_rejuvenate(list(walk = walk))
+  )
+  fit <- tdsmc(target, steps = 2, control = smc_control(10), seed = 1)
+  update(fit, particles = 25)
 }
 
 #' Sums of a growing number of normals, one more per step

@@ -1,5 +1,8 @@
 // Additions of test-transdim-cpp.R to the example, which is put before this.
 
+#include <kernelbayes/transdim_jumps.hpp>
+#include <kernelbayes/transdim_simulate.hpp>
+
 // Wrong in one way, by name.
 struct Fault {
   bool is(const char* other) const { return name == other; }
@@ -254,4 +257,146 @@ std::vector<double> log_gamma(const std::vector<std::vector<int>>& states,
 void run_with_fault(const std::vector<int>& counts, const std::string& what) {
   kb::tdsmc(settings_of(20), static_cast<int>(counts.size()),
             Spoilt(counts, what), SpoiltMove(what));
+}
+
+// [[Rcpp::export]]
+Rcpp::List run_small(const std::vector<int>& counts, int particles) {
+  return as_list(kb::tdsmc(settings_of(particles),
+                           static_cast<int>(counts.size()),
+                           ChangePoints(counts), Stay(), Change()));
+}
+
+// A level on the line that is 0 or has a prior N(0, 1): no number, or one.
+struct Level {
+  using State = std::vector<double>;
+  State initial(kb::Rng& rng) const {
+    return rng.uniform() < 0.5 ? State() : State{normal(rng)};
+  }
+  static double normal(kb::Rng& rng) {
+    return std::sqrt(-2 * std::log(rng.uniform())) *
+           std::cos(2 * M_PI * rng.uniform());
+  }
+  static double log_normal(double x) {
+    return -0.5 * x * x - 0.5 * std::log(2 * M_PI);
+  }
+  double log_density(const State& state, int t) const {
+    const double m = state.empty() ? 0 : state[0];
+    double out = std::log(0.5) + (state.empty() ? 0 : log_normal(m));
+    for (int s = 0; s < t; ++s) out += log_normal(data[s] - m);
+    return out;
+  }
+  void rejuvenate(State& state, int t, kb::Rng& rng) const {
+    State other;
+    if (state.empty()) other.push_back(normal(rng));
+    double ratio = log_density(other, t) - log_density(state, t);
+    if (!fault.is("rejuvenate")) {
+      ratio += (state.empty() ? 0 : log_normal(state[0])) -
+               (other.empty() ? 0 : log_normal(other[0]));
+    }
+    if (std::log(rng.uniform()) < ratio) state = other;
+  }
+  std::vector<double> data;
+  Fault fault;
+};
+
+struct KeepLevel {
+  static constexpr const char* name = "keep";
+  void propose(Level::State&, int, kb::Rng&) const {}
+  double log_forward(const Level::State&, const Level::State&, int) const {
+    return 0;
+  }
+  double log_reverse(const Level::State&, const Level::State&, int) const {
+    return 0;
+  }
+  double probability(const Level::State&, int) const { return 0.6; }
+  double reverse_probability(const Level::State&, int) const { return 0.7; }
+};
+
+struct NewLevel {
+  static constexpr const char* name = "new";
+  void propose(Level::State& state, int, kb::Rng& rng) const {
+    state = {Level::normal(rng) + 0.3};
+  }
+  double log_forward(const Level::State& now, const Level::State&, int) const {
+    const double off = fault.is("density") ? 0.2 : 0;
+    return Level::log_normal(now[0] - 0.3) + off;
+  }
+  double log_reverse(const Level::State&, const Level::State&, int) const {
+    return 0;
+  }
+  double probability(const Level::State& before, int) const {
+    return before.empty() ? 0.4 : 0;
+  }
+  double reverse_probability(const Level::State& now, int) const {
+    return now.empty() ? 0 : fault.is("forgotten") ? 0.2 : 0.3;
+  }
+  Fault fault;
+};
+
+struct NoLevel {
+  static constexpr const char* name = "none";
+  void propose(Level::State& state, int, kb::Rng&) const { state.clear(); }
+  double log_forward(const Level::State&, const Level::State&, int) const {
+    return 0;
+  }
+  double log_reverse(const Level::State& before, const Level::State&,
+                     int) const {
+    return Level::log_normal(before[0] - 0.3);
+  }
+  double probability(const Level::State& before, int) const {
+    return before.empty() ? 0 : 0.4;
+  }
+  double reverse_probability(const Level::State& now, int) const {
+    return now.empty() ? 0.3 : 0;
+  }
+};
+
+// [[Rcpp::export]]
+Rcpp::DataFrame simulate_levels(const std::vector<double>& data, int particles,
+                                double seed, const std::string& fault) {
+  return as_table(kb::simulate_moves(particles, static_cast<int>(data.size()),
+                                     static_cast<std::uint64_t>(seed),
+                                     Level{data, {fault}}, KeepLevel(),
+                                     NewLevel{{fault}}, NoLevel()));
+}
+
+struct KeepAlways : KeepLevel {
+  double probability(const Level::State&, int) const { return 1; }
+  double reverse_probability(const Level::State&, int) const { return 1; }
+};
+
+// The same level, moved by the moves themselves; `fault` breaks the density
+// that a new level is said to have.
+struct JumpingLevel : Level {
+  explicit JumpingLevel(const std::vector<double>& y, const std::string& name)
+      : Level{y, {name}}, jumps{{1, 0}, 2, NewLevel{{name}}, NoLevel()} {}
+  double rejuvenate(State& state, int t, kb::Rng& rng) const {
+    return jumps.move(*this, state, t, rng);
+  }
+  kb::Jumps<NewLevel, NoLevel> jumps;
+};
+
+// [[Rcpp::export]]
+Rcpp::DataFrame simulate_jumps(const std::vector<double>& data, int particles,
+                               double seed, const std::string& fault) {
+  return as_table(kb::simulate_moves(particles, static_cast<int>(data.size()),
+                                     static_cast<std::uint64_t>(seed),
+                                     JumpingLevel(data, fault), KeepAlways()));
+}
+
+// [[Rcpp::export]]
+Rcpp::List run_jumps(const std::vector<double>& data, int particles,
+                     double seed) {
+  const auto fit =
+      kb::tdsmc(settings_of(particles, seed), static_cast<int>(data.size()),
+                JumpingLevel(data, "none"), KeepAlways());
+  return Rcpp::List::create(
+      Rcpp::_["log_evidence"] = fit.log_evidence,
+      Rcpp::_["some"] = fit.mean(
+          [](const Level::State& s) { return static_cast<double>(s.size()); }));
+}
+
+// [[Rcpp::export]]
+void pair_wrongly() {
+  kb::Jumps<NewLevel, NoLevel>({0, 0}, 1, NewLevel{{"none"}}, NoLevel());
 }

@@ -76,7 +76,8 @@ namespace kernelbayes {
 /// (std::lgamma() writes to a global variable in some C libraries and should
 /// then be tabulated). Only log_density() is called with states of density
 /// zero. `check_moves()` in transdim_check.hpp tests whether the weights are
-/// exact.
+/// exact, and `simulate_moves()` in transdim_simulate.hpp if states cannot be
+/// listed. `Jumps` in transdim_jumps.hpp makes rejuvenate() of moves.
 template <typename Model, typename... Moves>
 class TransdimTarget {
  public:
@@ -354,7 +355,9 @@ struct TransdimFit {
   std::vector<State> states;    // particles of weight zero hold the state in
   std::vector<double> weights;  // which they lost it; the weights sum to 1
   double log_evidence;          // log Z_t; the estimate of Z_t is unbiased
-  double mc_se;                 // its standard error (Lee and Whiteley, 2018)
+  double mc_se;                 // its standard error (Lee and Whiteley, 2018);
+                                // NaN if unknown: one particle, or a negative
+                                // estimate of the variance
   SmcPath path;                 // a number per step: increments, ESS...
   std::vector<int> chosen;      // how often moves were chosen, and the weight
   std::vector<double> share;    // of the results: a number per move and step
@@ -400,7 +403,7 @@ class TransdimSampler {
     TransdimFit<State> fit{{},
                            smc_.weights(),
                            smc_.log_evidence(),
-                           std::sqrt(smc_.relative_variance()),
+                           standard_error(),
                            smc_.path(),
                            target_.path().chosen,
                            target_.path().share,
@@ -420,13 +423,20 @@ class TransdimSampler {
   RunState run_state() const {
     return {smc_.state(), smc_.particles(), target_.path()};
   }
-  void restore(RunState state,
-               const Executor& executor = serial_executor()) {
+  void restore(RunState state, const Executor& executor = serial_executor()) {
     target_.restore(state.smc.time, std::move(state.path), executor);
     smc_.restore(std::move(state.smc), std::move(state.particles));
   }
 
  private:
+  // Equal weights have a variance of zero, apart from rounding.
+  double standard_error() const {
+    const double variance = smc_.relative_variance();
+    if (std::abs(variance) < 1e-14) return 0;
+    return variance > 0 ? std::sqrt(variance)
+                        : std::numeric_limits<double>::quiet_NaN();
+  }
+
   Target target_;
   Smc<Target> smc_;
 };

@@ -1,0 +1,254 @@
+# check_moves() of problems whose states cannot be listed: tests by simulation.
+#
+# Independent particles are drawn from gamma_0 and extended step by step,
+# without resampling. With w the product of a particle's weights, the mean of
+# w f(S) is unbiased for the integral of gamma_t f, for any f; identities between
+# such integrals are tested.
+
+#' @param n Number of particles.
+#' @noRd
+simulated_checks <- function(problem, steps) {
+  engine <- problem[c("target", "moves", "data")]
+  n <- problem$n
+  states <- user_states(
+    problem$target$initial, of_target("initial"), n, 0, n, problem$data
+  )
+  found <- if (1 %in% steps) check_first_draws(problem, states)
+  state <- list(
+    states = states, log_density = rep(NA_real_, n), log_weights = numeric(n)
+  )
+  for (t in seq_len(max(steps))) {
+    report <- t %in% steps
+    sums <- check_sums(problem, state$states, t)
+    if (report) found <- c(found, list(sums))
+    # Without probabilities there are no particles of the next step.
+    if (any(sums$error > 1e-8)) break
+    state <- simulated_step(engine, state, t)
+    w <- exp(state$log_weights - max(state$log_weights))
+    if (sum(w)^2 / sum(w^2) < few_simulated * n) {
+      # Means of such weights are not about normal.
+      found <- c(found, list(too_few(t)))
+      break
+    }
+    if (report) {
+      found <- c(found, simulated_findings(problem, state, w / mean(w), t))
+    }
+  }
+  found
+}
+
+# Below this share of effective particles p-values are not trusted
+few_simulated <- 0.02
+
+too_few <- function(t) {
+  list(
+    move = "(simulation)", check = "particles", t = t, is = 1, should_be = 1,
+    keys = "", error = 0, p = NULL
+  )
+}
+
+simulated_step <- function(engine, state, t) {
+  dead <- state$log_weights == -Inf
+  state$step <- list()
+  if (any(dead)) state <- td_bury(state)
+  state <- td_extend(engine, state, t)
+  law <- state$step$law
+  state$log_density <- td_log_density(
+    engine, state$states, t, state$log_density
+  )
+  increment <- state$step$log_rest + ifelse(law, state$log_density, 0)
+  increment[is.nan(increment) | dead] <- -Inf
+  state$log_weights <- state$log_weights + increment
+  state
+}
+
+simulated_findings <- function(problem, state, w, t) {
+  live <- w > 0
+  back <- lapply(
+    stats::setNames(nm = names(problem$moves)), back_chances, problem,
+    state$states, live, t
+  )
+  given <- !any(vapply(back, is.null, TRUE))
+  features <- binary_features(
+    state$states, ifelse(live, state$log_density, NA), w
+  )
+  c(
+    if (given) list(check_back_sums(back, state$states, live, t)),
+    if (given) balance_findings(back, state$move, features, w, t),
+    list(check_invariance(problem, state, w, t))
+  )
+}
+
+# alpha' at the particles of weight above zero, or NULL
+back_chances <- function(name, problem, states, live, t) {
+  chance <- problem$moves[[name]]$reverse_probability
+  if (is.null(chance)) {
+    return(NULL)
+  }
+  out <- numeric(length(live))
+  out[live] <- user_probabilities(
+    chance, of_move("reverse_probability", name), sum(live), t,
+    particle_subset(states, which(live)), t, problem$data
+  )
+  out
+}
+
+# Sums of probabilities, which are exact at every state ------------------------
+
+check_sums <- function(problem, states, t) {
+  total <- Reduce(`+`, lapply(names(problem$moves), function(name) {
+    user_probabilities(
+      problem$moves[[name]]$probability, of_move("probability", name),
+      particle_count(states), t, states, t, problem$data
+    )
+  }))
+  worst_sum("probability", t, total, states)
+}
+
+check_back_sums <- function(back, states, live, t) {
+  total <- Reduce(`+`, back)[live]
+  worst_sum(
+    "reverse_probability", t, total, particle_subset(states, which(live))
+  )
+}
+
+worst_sum <- function(check, t, total, states) {
+  at <- which.max(abs(total - 1))
+  finding("(all moves)", check, t, total[at], 1,
+    shorten(particle_keys(particle_subset(states, at)))
+  )
+}
+
+# Identities of integrals -----------------------------------------------------
+
+#' The share of two moves in what both can bring: with alpha' of the other as a
+#' factor, both give the integral of gamma alpha'_i alpha'_j f, see (T12)
+#' @param w Weights of mean 1.
+#' @noRd
+balance_findings <- function(back, move, features, w, t) {
+  if (length(back) < 2) {
+    return(NULL)
+  }
+  pairs <- utils::combn(length(back), 2, simplify = FALSE)
+  names <- names(back)
+  found <- lapply(pairs, function(pair) {
+    i <- pair[[1]]
+    j <- pair[[2]]
+    one <- w * (move == i) * back[[j]]
+    other <- w * (move == j) * back[[i]]
+    if (all(one == 0) && all(other == 0)) {
+      return(NULL)
+    }
+    compare_means(paste(names[[i]], names[[j]], sep = " / "), "balance", t,
+      one * features, other * features
+    )
+  })
+  Filter(Negate(is.null), found)
+}
+
+# Features of the states before and after rejuvenate()
+check_invariance <- function(problem, state, w, t) {
+  live <- which(w > 0)
+  if (is.null(problem$target$rejuvenate)) {
+    return(NULL)
+  }
+  w <- w[live]
+  before <- particle_subset(state$states, live)
+  cloud <- list(
+    states = before, log_density = state$log_density[live],
+    weights = w / sum(w)
+  )
+  after <- rejuvenated(problem$target, cloud, t, 1, problem$data)$states
+  density <- td_log_density(problem, after, t)
+  both <- binary_features(
+    before, cloud$log_density, w, list(after, density)
+  )
+  compare_means(
+    "(target)", "rejuvenate", t, w * both$after, w * both$before
+  )
+}
+
+#' Paired t-tests of columns of equal means
+#' @noRd
+compare_means <- function(move, check, t, one, other) {
+  n <- nrow(one)
+  difference <- one - other
+  se <- apply(difference, 2, stats::sd) / sqrt(n)
+  mean <- colMeans(difference)
+  p <- 2 * stats::pt(-abs(mean / se), n - 1)
+  p[se == 0] <- 1
+  finding(move, check, t, colMeans(one), colMeans(other), colnames(one), p,
+    error = abs(mean)
+  )
+}
+
+# Features: the numbers of a state, made binary so that means are about normal.
+
+#' @param log_density,w Of the states; weights.
+#' @param after NULL, or a list of other states and their log density, for the
+#'   same features.
+#' @return A matrix of 0 and 1 with named columns; with `after` two, as a list.
+#' @noRd
+binary_features <- function(states, log_density, w, after = NULL) {
+  x <- cbind(state_numbers(states), `log density` = log_density)
+  x[is.na(x)] <- -Inf
+  y <- if (!is.null(after)) {
+    cbind(state_numbers(after[[1]]), after[[2]])
+  }
+  cuts <- lapply(seq_len(ncol(x)), function(j) cut_points(x[, j], w))
+  binary <- function(x) {
+    parts <- lapply(seq_along(cuts), function(j) {
+      cut <- cuts[[j]]
+      if (cut$equal) outer(x[, j], cut$at, `==`) else
+        outer(x[, j], cut$at, `>`)
+    })
+    do.call(cbind, c(list(rep(1, nrow(x))), parts)) + 0
+  }
+  names <- unlist(Map(function(cut, name) {
+    paste(name, if (cut$equal) "=" else ">", format(cut$at, digits = 3))
+  }, cuts, colnames(x)))
+  named <- function(x) {
+    out <- binary(x)
+    colnames(out) <- c("all states", names)
+    out
+  }
+  if (is.null(y)) named(x) else list(before = named(x), after = named(y))
+}
+
+# All values if there are few, or the weighted quartiles
+cut_points <- function(x, w) {
+  values <- unique(x)
+  if (length(values) <= 6) {
+    return(list(at = sort(values), equal = TRUE))
+  }
+  order <- order(x)
+  below <- cumsum(w[order]) / sum(w)
+  at <- vapply(1:3 / 4, function(q) x[order][[which(below >= q)[[1]]]], 0)
+  list(at = unique(at), equal = FALSE)
+}
+
+# Numbers that describe states: columns, or length, sum and sum of squares
+state_numbers <- function(states, most = 10) {
+  if (is.data.frame(states)) {
+    states <- as.matrix(states[vapply(states, is.numeric, TRUE)])
+  }
+  if (is.list(states)) {
+    flat <- lapply(states, function(s) {
+      s <- unlist(s)
+      if (is.numeric(s)) s else numeric()
+    })
+    return(cbind(
+      dimension = lengths(flat), sum = vapply(flat, sum, 0),
+      `sum of squares` = vapply(flat, function(s) sum(s^2), 0)
+    ))
+  }
+  if (is.matrix(states)) {
+    x <- states[, seq_len(min(ncol(states), most)), drop = FALSE]
+    colnames(x) <- if (ncol(x) > 0) paste("column", seq_len(ncol(x)))
+    return(x + 0)
+  }
+  if (is.numeric(states)) {
+    return(cbind(state = as.double(states)))
+  }
+  cbind(state = as.integer(factor(states)))
+}
