@@ -4,7 +4,7 @@
 # Settings that are determined by the data at the first call
 bark_settings <- function(mould, family, prior, scale, prior_only,
                           sigma = NULL) {
-  scale <- check_bark_scale(scale)
+  scale <- check_scale(scale)
   prior_only <- check_flag(prior_only)
   row <- response_families[[family]]
   classes <- is_class_family(family)
@@ -50,13 +50,6 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
     settings, if (!is.null(mixed)) list(mixed = mixed),
     if (!is.null(varying)) list(varying = varying)
   )
-}
-
-check_bark_scale <- function(scale) {
-  if (!(isTRUE(scale) || isFALSE(scale) || identical(scale, "linear"))) {
-    bad_argument(scale, "scale", "TRUE, FALSE or \"linear\"")
-  }
-  scale
 }
 
 refuse_improper_draws <- function() {

@@ -222,6 +222,13 @@ cholesky_factor <- function(size) {
   }, paste("a Cholesky factor of", format(size), "rows"))
 }
 
+# The argument `scale` of engines that may take logarithms
+one_scale <- function() {
+  such_that(function(v) {
+    isTRUE(v) || isFALSE(v) || identical(v, "linear")
+  }, "TRUE, FALSE or \"linear\"")
+}
+
 # Kernels ----------------------------------------------------------------------
 
 # A kernel with all its parameters, for points of so many columns

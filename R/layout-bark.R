@@ -24,7 +24,7 @@ bark_layout <- c(layout(
 bark_settings_layout <- layout(
   family = strings(1, stored_families),
   prior = holds(bark_prior_layout), scaling = holds(scaling_layout),
-  scale = bark_scale(), prior_only = flags(),
+  scale = one_scale(), prior_only = flags(),
   mixed = maybe(holds(layout(
     sd = positive(NULL), .q = length(sd), center = numbers(q),
     scale = positive(q), groups = each(holds(layout(
@@ -39,12 +39,6 @@ bark_varying_layout <- layout(
   prior = holds(bark_prior_layout), mean = numbers(), sd = positive(),
   floor = numbers()
 )
-
-bark_scale <- function() {
-  such_that(function(v) {
-    isTRUE(v) || isFALSE(v) || identical(v, "linear")
-  }, "TRUE, FALSE or \"linear\"")
-}
 
 bark_prior_layout <- c(layout(
   type = strings(1, bark_types),

@@ -49,7 +49,7 @@ srvm_settings_layout <- layout(
     "one kernel or several for points of", counted(columns, "column")
   )),
   prior = holds(srvm_prior_layout),
-  scale = flags(), scaling = holds(scaling_layout), intercept = flags(),
+  scale = one_scale(), scaling = holds(scaling_layout), intercept = flags(),
   limits = holds(layout(
     noise = such_that(are_limits, "two limits"),
     coef = such_that(are_limits, "two limits")
@@ -102,6 +102,10 @@ srvm_prior_layout <- layout(
 # As given by the user: values that depend on the data are open
 srvm_prior_given_layout <- local({
   given <- utils::modifyList(srvm_prior_layout, layout(scaled = flags()))
+  given["lambda"] <- layout(such_that(
+    function(v) is.null(v) || is_count_prior(v),
+    "NULL, a positive number or `lambda_gamma()`"
+  ))
   given[c("noise", "coef")] <- rep(layout(such_that(
     function(prior) is.null(prior) || is_variance_prior(prior, TRUE),
     "NULL or a prior of a variance"

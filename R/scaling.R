@@ -35,6 +35,14 @@ scaling_learn <- function(x, y, scale = TRUE, logs = FALSE) {
   s
 }
 
+# TRUE, with logarithms of predictors with a long tail; "linear", without; FALSE
+check_scale <- function(scale) {
+  if (!(isTRUE(scale) || isFALSE(scale) || identical(scale, "linear"))) {
+    bad_argument(scale, "scale", "TRUE, FALSE or \"linear\"")
+  }
+  scale
+}
+
 # Means and standard deviations (divisor n - 1) of the columns
 #
 # The columns are brought to a maximum of 1 first, so that no sum or square

@@ -69,7 +69,8 @@ describe_model <- function(x) {
     " (", distinct,
     if (is_bounded(memory)) " candidates), " else " distinct), ",
     ncol(x$data$x), if (ncol(x$data$x) == 1) " predictor" else " predictors",
-    if (x$settings$scale) ", standardised", "\n",
+    if (!isFALSE(x$settings$scale)) ", standardised", "\n",
+    logs_line(x),
     if (is_bounded(memory)) paste0("  memory:       ", format(memory), "\n")
   )
 }

@@ -7,7 +7,7 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
                           can_average) {
   check_class(prior, "kb_srvm_prior", "`srvm_prior()`")
   check_class(memory, "kb_srvm_memory", "`srvm_memory()`")
-  scale <- check_flag(scale)
+  scale <- check_scale(scale)
   intercept <- check_flag(intercept)
   if (is.null(kernel)) kernel <- default_kernel(prior, can_average)
   classes <- mould$outcome == "factor"
@@ -18,10 +18,10 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
     check_two_classes(mould$y, mould$outcome_name)
     prior <- probit_prior(prior)
   }
-  scaling <- scaling_learn(mould$x, given, scale)
+  scaling <- scaling_learn(mould$x, given, !isFALSE(scale), isTRUE(scale))
   x <- scaling_x(scaling, mould$x)
   y <- if (classes) numeric() else scaling_y(scaling, given)
-  if (!scale && !classes) warn_offset(y)
+  if (isFALSE(scale) && !classes) warn_offset(y)
   if (!classes) warn_no_spread(given, prior)
   kernel <- srvm_kernels(kernel, x)
   prior$kernels <- kernel_prior_resolve(
@@ -32,11 +32,11 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   check_fixed(prior, "coef", limits)
   structure(
     list(
-      kernel = kernel, prior = prior_resolve(prior, y, unit),
+      kernel = kernel, prior = prior_resolve(prior, y, unit, kernel),
       scale = scale, scaling = scaling, intercept = intercept,
       limits = limits,
       # Squares of y lose digits when its mean is far from 0.
-      shift = if (intercept && !scale && !classes) mean(y) else 0,
+      shift = if (intercept && isFALSE(scale) && !classes) mean(y) else 0,
       family = if (classes) "probit" else "gaussian",
       levels = mould$levels, memory = memory,
       inverse_bandwidth = if (learns_scales(list(kernel = kernel))) {
@@ -170,7 +170,8 @@ srvm_family <- function(family, reference) {
 #'
 #' @param lambda Rate of the Poisson prior of the number of centres k: a
 #'   positive number, its prior `lambda_gamma(shape, rate)`, or `"learn"` for
-#'   `lambda_gamma(1, 0.1)`.
+#'   `lambda_gamma(1, 0.1)`. `NULL`: `"learn"` with a bandwidth for each predictor
+#'   (`"ard"`), otherwise 10.
 #' @param kmax Largest number of centres, a whole number; 0 leaves only the
 #'   intercept.
 #' @param centres Given k, `"subset"` makes every subset of k distinct rows
@@ -226,7 +227,7 @@ srvm_family <- function(family, reference) {
 #' srvm_prior(df = 4)
 #' srvm_prior(ard = 0.5)
 #' @export
-srvm_prior <- function(lambda = 10, kmax = 100,
+srvm_prior <- function(lambda = NULL, kmax = 100,
                        centres = c("subset", "iid"), noise = NULL,
                        coef = NULL, scaled = FALSE, kernels = NULL,
                        df = Inf, ard = 1) {
@@ -243,7 +244,7 @@ srvm_prior <- function(lambda = 10, kmax = 100,
   }
   structure(
     list(
-      lambda = check_lambda(lambda),
+      lambda = if (!is.null(lambda)) check_lambda(lambda),
       kmax = check_count(kmax, 0),
       centres = check_choice(centres, c("subset", "iid")),
       noise = if (!is.null(noise)) check_variance_prior(noise),
@@ -397,8 +398,12 @@ check_fixed <- function(prior, arg, limits) {
 
 # Fill in the priors that are relative to the response; `unit` is the mean of the
 # rows' weights
-prior_resolve <- function(prior, y, unit = 1) {
+prior_resolve <- function(prior, y, unit = 1, kernel = NULL) {
   v <- response_variance(y)
+  if (is.null(prior$lambda)) {
+    own <- learns_scales(list(kernel = kernel))
+    prior$lambda <- if (own) check_lambda("learn") else 10
+  }
   if (is.null(prior$noise)) prior$noise <- ig(1, 0.01 * v * unit)
   if (is.null(prior$coef)) {
     prior$coef <- if (prior$scaled) ig(1, 50 / unit) else ig(1, 0.5 * v)
@@ -427,8 +432,14 @@ print.kb_srvm_prior <- function(x, ...) {
   }
   cat(
     "<srvm_prior>\n",
-    "  centres: ", if (is_learned_lambda(x)) "lambda ~ " else "Poisson(",
-    format(x$lambda), if (!is_learned_lambda(x)) ")", " up to ", x$kmax, ", ",
+    "  centres: ", if (is.null(x$lambda)) {
+      "Poisson(10), or lambda ~ lambda_gamma(1, 0.1) with own bandwidths,"
+    } else {
+      paste0(
+        if (is_learned_lambda(x)) "lambda ~ " else "Poisson(", format(x$lambda),
+        if (!is_learned_lambda(x)) ")"
+      )
+    }, " up to ", x$kmax, ", ",
     x$centres, "\n",
     "  noise: ", variance(x$noise, "ig(1, 0.01 var(y))"),
     ", coef: ", if (x$scaled) {

@@ -402,7 +402,7 @@ boston_set <- function(set, plan, samplers) {
   split <- boston_split(set)
   ours <- lapply(samplers(plan), function(s) {
     fit <- run_srvm(medv ~ ., split$train, boston_kernel(), s[[1]], s[[2]],
-      seed = set, scale = TRUE
+      seed = set, scale = "linear"
     )
     answer_srvm(fit, split$test, "prediction")
   })

@@ -106,7 +106,7 @@ sinc_answer <- function(method, data, new, seed) {
       student = srvm_prior(df = 4), srvm = srvm_prior("learn"), srvm_prior()
     )
     fit <- quietly(srvm(y ~ x, data,
-      prior = prior, order = "random", seed = seed, progress = FALSE
+      kernel = kernel_gaussian("learn"), prior = prior, order = "random", seed = seed, progress = FALSE
     ))
     return(list(
       bands = stats::predict(fit, new, interval = "credible"),
@@ -145,7 +145,8 @@ score_boston <- function(method, seed) {
   log_score <- kernels <- NA_real_
   seconds <- system.time(if (method == "srvm") {
     fit <- quietly(srvm(medv ~ ., split$train,
-      prior = srvm_prior("learn"), seed = seed, progress = FALSE
+      kernel = kernel_gaussian("learn"), prior = srvm_prior("learn"),
+      scale = "linear", seed = seed, progress = FALSE
     ))
     mean <- stats::predict(fit, split$test)
     log_score <- mean(stats::predict(fit, split$test, type = "log_score"))
