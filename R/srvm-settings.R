@@ -18,7 +18,9 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
     check_two_classes(mould$y, mould$outcome_name)
     prior <- probit_prior(prior)
   }
-  scaling <- scaling_learn(mould$x, given, !isFALSE(scale), isTRUE(scale))
+  # A linear kernel is to be linear in the predictors.
+  logs <- isTRUE(scale) && learns_scales(list(kernel = kernel))
+  scaling <- scaling_learn(mould$x, given, !isFALSE(scale), logs)
   x <- scaling_x(scaling, mould$x)
   y <- if (classes) numeric() else scaling_y(scaling, given)
   if (isFALSE(scale) && !classes) warn_offset(y)

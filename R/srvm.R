@@ -196,12 +196,13 @@ NULL
 #'   [mcmc_control()]; `NULL`: their defaults.
 #' @param order `"given"`, or `"random"` for an order of the rows drawn from
 #'   `seed`.
-#' @param scale `TRUE`: the predictors and a numeric response are standardised,
-#'   predictors with a long tail after their logarithm is taken, as in [bark()];
-#'   `print()` names them. `"linear"`: standardised without logarithms. Results are
-#'   reported in the original units. `FALSE` leaves both untouched; the mean of the
-#'   response should then not be far from 0 (`kb_warning_offset`), since the
-#'   intercept has the same prior as the coefficients.
+#' @param scale `TRUE`: the predictors and a numeric response are standardised. With
+#'   a bandwidth for each predictor the logarithm of those with a long tail is taken
+#'   first, as in [bark()]; `print()` names them. `"linear"`: standardised without
+#'   logarithms. Results are reported in the original units. `FALSE` leaves both
+#'   untouched; the mean of the response should then not be far from 0
+#'   (`kb_warning_offset`), since the intercept has the same prior as the
+#'   coefficients.
 #' @param intercept Include the intercept?
 #' @param family `gaussian()` or `binomial("probit")`, or their names
 #'   `"gaussian"`, `"probit"`. `NULL`: probit where the response is a factor,

@@ -304,3 +304,29 @@ test_that("what has no meaning is refused", {
   expect_error(kernel_periodic("ard"), class = "kb_error_argument")
   expect_error(srvm_prior(ard = 0), class = "kb_error_argument")
 })
+
+test_that("predictors with a long tail enter as logarithms", {
+  data <- withr::with_seed(2, {
+    data.frame(a = exp(2 * stats::rnorm(40)), b = stats::runif(40))
+  })
+  data$y <- log(data$a) + data$b
+  quick <- function(...) {
+    suppressWarnings(srvm(y ~ a + b, data,
+      control = smc_control(particles = 20), seed = 1, ...
+    ))
+  }
+  fit <- quick(kernel = kernel_matern("ard"))
+  expect_output(print(fit), "logarithms:   a")
+  expect_equal(predict(fit, data), predict(fit))
+  plain <- quick(kernel = kernel_matern("ard"), scale = "linear")
+  expect_false(any(grepl("logarithms", capture.output(print(plain)))))
+  # Other kernels see the predictors as they are.
+  expect_identical(logged(quick(kernel = kernel_linear())$settings$scaling),
+    character()
+  )
+  expect_error(quick(scale = "log"), class = "kb_error_argument")
+  # The rate of centres is learned unless it is given.
+  expect_true(is_learned_lambda(fit$settings$prior))
+  expect_identical(quick(kernel = kernel_gaussian(1))$settings$prior$lambda, 10)
+  expect_output(print(srvm_prior()), "Poisson\\(10\\), or lambda")
+})
