@@ -421,7 +421,7 @@ test_that("a reference fixes the settings that it holds", {
 })
 
 test_that("the prior is checked", {
-  for (bad in list(0, NA, Inf, "a", c(1, 2), NULL)) {
+  for (bad in list(0, NA, Inf, "a", c(1, 2))) {
     refuse(srvm_prior(lambda = bad), "`lambda`")
   }
   for (bad in list(-1, 1.5, NA, "a", NULL)) {
