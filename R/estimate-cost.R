@@ -170,6 +170,10 @@ cost_laws.default <- function(engine) list(powers = 1:2, full = Inf)
 #' @export
 cost_laws.kb_engine_srvm <- function(engine) {
   config <- engine$config
+  # Nothing is shared; there are fewer moves per row the more rows there are.
+  if (learns_scales(config)) {
+    return(list(powers = c(1, 2), full = Inf))
+  }
   latent <- config$response != "gaussian"
   horizon <- rows_that_count(config)
   full <- horizon

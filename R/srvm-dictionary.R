@@ -4,6 +4,7 @@
 
 # The dictionary of a fit's model, given the points x
 srvm_dictionary <- function(dictionary, x) {
+  if (any(vapply(dictionary$parts, kernel_has, NA, "ard"))) refuse_ard_part()
   kernels <- srvm_kernels(dictionary$parts, x)
   if (inherits(kernels, "kb_kernel")) kernels <- list(kernels)
   new_dictionary(unique(kernels))

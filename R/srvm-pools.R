@@ -7,11 +7,11 @@
 pools <- new.env(parent = emptyenv())
 pools$held <- list()
 
-# The key of the shared sums; NULL for a state of few rows, for which they are
-# computed quickly
+# The key of the shared sums; NULL where there are none, and for a state of few
+# rows, for which they are computed quickly
 pool_key <- function(engine, index, state, fewest = 100) {
   done <- state_time(state) - engine$config$past
-  if (done < fewest) {
+  if (done < fewest || learns_scales(engine$config)) {
     return(NULL)
   }
   rows <- seq_len(done)

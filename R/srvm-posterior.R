@@ -227,7 +227,7 @@ srvm_draws <- function(fit, x, pool,
   check_draws_memory(length(chosen), nrow(x))
   settings <- fit$settings
   if (learns_scales(settings)) {
-    f <- own_draws(fit, x, pool)[chosen, , drop = FALSE]
+    f <- own_draws(fit, x, pool, chosen)
     return(unscale_mean(settings$scaling, f) +
       rep(row_offset(fit, x), each = nrow(f)))
   }

@@ -8,14 +8,16 @@ learns_scales <- function(settings) {
 
 # The only kernel of the list, whose bandwidths are learned
 check_ard <- function(kernels) {
-  if (length(kernels) > 1 || !is_ard(kernels[[1]])) {
-    kb_abort(c(
-      "A kernel with {.code bandwidth = \"ard\"} must be the only one, not a part
-       of a sum or product.",
-      i = "{.code kernel_matern(\"ard\")} is such a kernel."
-    ), "argument", argument = "kernel")
-  }
+  if (length(kernels) > 1 || !is_ard(kernels[[1]])) refuse_ard_part()
   kernels[[1]]
+}
+
+refuse_ard_part <- function() {
+  kb_abort(c(
+    "A kernel with {.code bandwidth = \"ard\"} must be the only one: not a part of a
+     sum, a product, a list or a dictionary.",
+    i = "{.code kernel_matern(\"ard\")} is such a kernel."
+  ), "argument", argument = "kernel")
 }
 
 # The scale of the prior of inverse bandwidths
@@ -30,8 +32,8 @@ refuse_ard_memory <- function(settings) {
     kb_abort(c(
       "{.arg memory} must not be bounded with {.code bandwidth = \"ard\"}.",
       x = "It is {.code {format(settings$memory)}}.",
-      i = "Fit some rows without a bound, and use their bandwidths as numbers for
-           the stream: {.code tidy(fit)} has them."
+      i = "Fit some rows with {.code scale = \"linear\"} and without a bound, and use
+           their bandwidths as numbers for the stream: {.code tidy(fit)} has them."
     ), c("not_defined", "argument"), argument = "memory")
   }
 }
@@ -63,14 +65,19 @@ own_moments <- function(fit, x, pool, averaged = FALSE) {
   moments
 }
 
-# f of all draws, S x n, in the units of the model
-own_draws <- function(fit, x, pool) {
+# f of the chosen draws, S x n, in the units of the model
+own_draws <- function(fit, x, pool, chosen) {
   at <- own_points(fit, x, pool)
   settings <- fit$settings
-  t(srvm_own_draws_cpp(
-    pool$k, pool$sets, pool$draws$beta, settings$intercept, settings$kernel,
-    pool$bandwidths, at$x, at$centres
-  ))
+  used <- sort(unique(chosen))
+  of <- rep(seq_along(pool$k), pool$k)
+  beta_of <- rep(seq_along(pool$k), pool$k + settings$intercept)
+  f <- srvm_own_draws_cpp(
+    pool$k[used], pool$sets[of %in% used], pool$draws$beta[beta_of %in% used],
+    settings$intercept, settings$kernel, pool$bandwidths[, used, drop = FALSE],
+    at$x, at$centres
+  )
+  t(f)[match(chosen, used), , drop = FALSE]
 }
 
 # Results ---------------------------------------------------------------------

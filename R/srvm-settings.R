@@ -19,7 +19,9 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
     prior <- probit_prior(prior)
   }
   # A linear kernel is to be linear in the predictors.
-  logs <- isTRUE(scale) && learns_scales(list(kernel = kernel))
+  ard <- !is_dictionary(kernel) &&
+    any(vapply(check_kernels(kernel), is_ard, NA))
+  logs <- isTRUE(scale) && ard
   scaling <- scaling_learn(mould$x, given, !isFALSE(scale), logs)
   x <- scaling_x(scaling, mould$x)
   y <- if (classes) numeric() else scaling_y(scaling, given)
@@ -435,7 +437,7 @@ print.kb_srvm_prior <- function(x, ...) {
   cat(
     "<srvm_prior>\n",
     "  centres: ", if (is.null(x$lambda)) {
-      "Poisson(10), or lambda ~ lambda_gamma(1, 0.1) with own bandwidths,"
+      "Poisson(10), or learned with a bandwidth for each predictor,"
     } else {
       paste0(
         if (is_learned_lambda(x)) "lambda ~ " else "Poisson(", format(x$lambda),

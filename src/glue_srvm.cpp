@@ -168,14 +168,14 @@ Eigen::MatrixXd srvm_own_draws_cpp(const std::vector<int>& k,
   auto coefficient = beta.begin();
   for (std::size_t i = 0; i < k.size(); ++i) {
     if (intercept) out.col(i).array() += *coefficient++;
+    if (k[i] == 0) continue;
     std::vector<int> own_set(set, set + k[i]);
     for (int& c : own_set) --c;
-    set += k[i];
-    const Eigen::MatrixXd values =
-        own_values(radial, bandwidths.col(i), x, centres, own_set);
     const Eigen::Map<const Eigen::VectorXd> own(&*coefficient, k[i]);
+    out.col(i) +=
+        own_values(radial, bandwidths.col(i), x, centres, own_set) * own;
+    set += k[i];
     coefficient += k[i];
-    if (k[i] > 0) out.col(i) += values * own;
   }
   return out;
 }

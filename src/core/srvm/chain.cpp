@@ -132,6 +132,8 @@ void Chain::iterate() {
   const int after = time_ - settings_.warmup;
   if (after > 0 && after % settings_.thin == 0) record(noise, coef);
   if (after == 0) particle_.moves = MoveCounts();
+  // The bits of a chain that is restored here.
+  if (particle_.own.any()) restore_sums(particle_, config_.model, pool_);
   refactor(particle_, config_.model);
   if (is_valid()) return;
   // A psi beyond double precision is rejected: the target is cut off there.
@@ -239,6 +241,9 @@ void Chain::transfer(Archive& archive) {
   }
   particle_ = std::move(current[0]);
   pool_.require_known(particle_.set);
+  if (particle_.k() > config_.model.centres.limit(pool_.size())) {
+    throw DamagedState("a set has too many centres");
+  }
   sum_up();
   seconds_ += seconds;
 }
