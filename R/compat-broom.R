@@ -11,8 +11,8 @@
 #'   `"credible"` (for f).
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for `sigma` (not for two
-#'   classes), `tau` and `k`, with
-#'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
+#'   classes), `tau`, `k`, and where they are learned `lambda` and
+#'   `bandwidth[<predictor>]`, with `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
 #'   `conf.high`. `glance()`: one line with `nobs`, `log_evidence`, `mc_se`,
 #'   `k`, `sigma`, `ess_fraction`, `seconds` (batch fits: `nobs`, `k`, `sigma`,
 #'   `rhat`, `ess_bulk`, `draws`, `seconds`). `augment()`: the data with

@@ -172,8 +172,8 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' the rows so far invariant: more moves bring the particles closer to it, and
 #' more particles reduce the error from later rows. Copies of a particle are
 #' identical until they have moved, so a run that changes from few to many
-#' particles also needs moves. With `n_moves = 0` only the variances and
-#' coefficients are drawn anew.
+#' particles also needs moves. With `n_moves = 0` only the variances,
+#' coefficients and learned bandwidths move.
 #'
 #' The log evidence so far is kept. Its standard error is computed from the new
 #' particles, with a factor for each number of particles used so far (Lee and
@@ -436,7 +436,8 @@ sigma.kb_srvm <- function(object, ...) {
 #' Posterior mean coefficients
 #'
 #' Coefficients are averaged over sets: a row that is rarely a centre has a
-#' small coefficient.
+#' small coefficient. Not defined for fits with a bandwidth for each predictor
+#' (`"ard"`): the kernels of a centre differ between particles.
 #'
 #' @param object A fit of [srvm()].
 #' @param ... Not used: unknown arguments are errors.
