@@ -4,13 +4,13 @@
 #' engine is one function that returns a plain R object with `print`,
 #' `summary`, `plot`, `predict` and `update` methods.
 #'
-#' * [srvm()]: sequential Bayesian kernel regression, `vignette("srvm")`;
+#' * [srvm()]: sequential Bayesian kernel regression;
 #' * [tdsmc()]: its sampler for your own targets and moves;
 #' * [bark()]: additive kernels with a scale for each predictor, for numbers,
 #'   counts and classes, `vignette("bark")`;
 #' * [kgs()]: classification under label noise;
-#' * [kbr()]: posteriors from simulations, without a likelihood,
-#'   `vignette("kbr")`; [kbr_hmm()]: filter, forecasts and smoother.
+#' * [kbr()]: posteriors from simulations, without a likelihood;
+#'   [kbr_hmm()]: filter, forecasts and smoother.
 #'
 #' Start with `vignette("kernelbayes")`. Kernels are described in [kb_kernels].
 #'

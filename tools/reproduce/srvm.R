@@ -4,7 +4,7 @@
 #   Rscript tools/reproduce/srvm.R --quick    few data sets, short chains: a
 #                                             trial of a few minutes
 #
-# Writes vignettes/precomputed/srvm.rds, from which vignettes/srvm.Rmd is
+# Writes vignettes/precomputed/srvm.rds, from which vignettes/articles/srvm.Rmd is
 # built, and prints its tables. Installs the package and its peers first. Commit
 # the file from a full run only.
 #
