@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "core/archive.hpp"
-#include "dot_lanes.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -22,6 +21,17 @@ void put(std::vector<T>& values, int at, T value) {
 
 Eigen::Map<Eigen::MatrixXd> as_column(std::vector<double>& values) {
   return {values.data(), static_cast<Eigen::Index>(values.size()), 1};
+}
+
+// Inner products of one column with others, each summed in order.
+template <int kLanes>
+void dot_lanes(int n, const double* x, const double* const (&columns)[kLanes],
+               double* out) {
+  double sum[kLanes] = {0};
+  for (int s = 0; s < n; ++s) {
+    for (int l = 0; l < kLanes; ++l) sum[l] += x[s] * columns[l][s];
+  }
+  for (int l = 0; l < kLanes; ++l) out[l] = sum[l];
 }
 
 }  // namespace
