@@ -58,6 +58,7 @@ srvm_settings_layout <- layout(
   levels = where(family == "probit", strings(2)),
   memory = holds(srvm_memory_layout),
   inverse_bandwidth = where(learns_scales(list(kernel = kernel)), positive()),
+  bandwidth_rows = maybe(counts(1, 1)),
   shares = maybe(srvm_shares(n_kernels(list(kernel = kernel))))
 )
 
@@ -143,6 +144,9 @@ srvm_memory_layout <- layout(
   forgetting = numbers(1, .Machine$double.xmin, 1),
   candidates = such_that(is_bound, "a whole number of at least 1, or Inf"),
   keep_rows = such_that(function(n) is.null(n) || is_bound(n), paste(
+    "a whole number of at least 1, or Inf"
+  )),
+  bandwidth_rows = such_that(function(n) is.null(n) || is_bound(n), paste(
     "a whole number of at least 1, or Inf"
   ))
 )

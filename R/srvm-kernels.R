@@ -3,11 +3,16 @@
 
 # The grid ---------------------------------------------------------------------
 
-#' The meaning of `kernel = NULL`: an average if there is an evidence
-#' @param can_average Does the sampler estimate it?
-#' @noRd
-default_kernel <- function(prior, can_average) {
-  kernel_gaussian(if (can_average && !is_improper(prior)) "learn" else "median")
+# The meaning of `kernel = NULL`. Bandwidths of particles are learned by moves.
+default_kernel <- function(prior, control, memory) {
+  no_moves <- inherits(control, "kb_smc_control") && control$n_moves == 0
+  if (is_improper(prior) || identical(control$proposal, "paper")) {
+    kernel_gaussian("median")
+  } else if (no_moves && !is_bounded(memory)) {
+    kernel_gaussian("learn")
+  } else {
+    kernel_matern("ard")
+  }
 }
 
 #' The kernel of a fit, or the list of kernels to average over

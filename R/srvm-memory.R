@@ -41,6 +41,18 @@
 #' @param keep_rows Number of last rows that a fit with a window or forgetting
 #'   keeps, with their records; rows that count are always kept, `Inf` keeps
 #'   all. See below.
+#' @param bandwidth_rows Number of first rows from which the bandwidths of a kernel
+#'   such as `kernel_matern("ard")` are learned, `Inf` for all of the first call. See
+#'   below.
+#'
+#' @section Bandwidths that are learned:
+#' A bandwidth for each predictor (`"ard"`, the default of [srvm()]) can only move
+#' while all rows are at hand. With a bounded memory they are therefore learned by a
+#' fit of the first `bandwidth_rows` rows of the first call, without a bound, and then
+#' fixed at its posterior medians for the fit itself, which begins at the first row
+#' again; `print()` shows them. Give the first call that many rows if you can. The
+#' evidence and the scores of [prequential()] are then those of a model with known
+#' bandwidths: leave the first rows out when you compare it with others.
 #'
 #' @section What a fit keeps:
 #' With a window or forgetting the size of a fit does not grow with the number
@@ -71,7 +83,7 @@
 #' srvm_memory(forgetting = 0.99)
 #' @export
 srvm_memory <- function(window = Inf, forgetting = 1, candidates = Inf,
-                        keep_rows = 1000) {
+                        keep_rows = 1000, bandwidth_rows = 500) {
   count <- function(x, arg) {
     if (identical(x, Inf)) Inf else check_count(x, 1, arg = arg)
   }
@@ -83,7 +95,8 @@ srvm_memory <- function(window = Inf, forgetting = 1, candidates = Inf,
     list(
       window = count(window, "window"), forgetting = forgetting,
       candidates = count(candidates, "candidates"),
-      keep_rows = count(keep_rows, "keep_rows")
+      keep_rows = count(keep_rows, "keep_rows"),
+      bandwidth_rows = count(bandwidth_rows, "bandwidth_rows")
     ),
     class = "kb_srvm_memory"
   )

@@ -17,6 +17,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     "Sequential relevance vector machine", family_of(x)$title, "\n",
     describe_model(x), number_line(x, show),
     if (learns_scales(x$settings)) bandwidths_line(x, show),
+    fixed_bandwidths_line(x, show),
     if (!is_probit(x)) {
       paste0(
         if (is_student(x$settings)) "  noise scale:  " else "  noise sd:     ",

@@ -26,18 +26,6 @@ inverse_bandwidth_scale <- function(prior, x) {
   ard / bandwidth_median(x)
 }
 
-# Particles have columns of all rows
-refuse_ard_memory <- function(settings) {
-  if (learns_scales(settings) && is_bounded(settings$memory)) {
-    kb_abort(c(
-      "{.arg memory} must not be bounded with {.code bandwidth = \"ard\"}.",
-      x = "It is {.code {format(settings$memory)}}.",
-      i = "Fit some rows with {.code scale = \"linear\"} and without a bound, and use
-           their bandwidths as numbers for the stream: {.code tidy(fit)} has them."
-    ), c("not_defined", "argument"), argument = "memory")
-  }
-}
-
 # Posterior -------------------------------------------------------------------
 
 # Points and candidates as the kernels see them

@@ -4,12 +4,12 @@
 
 # Settings that are determined by the data at the first call
 srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
-                          can_average) {
+                          control) {
   check_class(prior, "kb_srvm_prior", "`srvm_prior()`")
   check_class(memory, "kb_srvm_memory", "`srvm_memory()`")
   scale <- check_scale(scale)
   intercept <- check_flag(intercept)
-  if (is.null(kernel)) kernel <- default_kernel(prior, can_average)
+  if (is.null(kernel)) kernel <- default_kernel(prior, control, memory)
   classes <- mould$outcome == "factor"
   # The noise at weight 1
   unit <- if (is.null(mould$weights) || classes) 1 else mean(mould$weights)

@@ -14,8 +14,8 @@ NULL
 #' trans-dimensional sequential Monte Carlo: rows are processed one at a time,
 #' and each particle is a hypothesis about the set \eqn{S} of kernel centres, a
 #' subset of the rows seen so far. The number of centres, the noise and the
-#' scale of the coefficients are learned. The coefficients are integrated out of
-#' every weight.
+#' scale of the coefficients are learned, and so is a bandwidth for each predictor.
+#' The coefficients are integrated out of every weight.
 #'
 #' @section The model:
 #' \eqn{\epsilon_s \sim N(0, \sigma^2)} (or Student's t, see below),
@@ -62,6 +62,31 @@ NULL
 #' two classes it is added to f. [predict()][predict.kb_srvm] and
 #' [update()][update.kb_srvm] need the offsets of their rows. Results by row
 #' have it, but not `coef()`.
+#'
+#' @section A bandwidth for each predictor:
+#' With `kernel_matern("ard")`, the default, or another stationary kernel with this
+#' bandwidth (automatic relevance determination; not the periodic one), each
+#' predictor l has a bandwidth b_l of its own, all learned with the rest: every
+#' particle or chain has its own, and predictors that do not matter get large ones.
+#' The inverse bandwidths 1/b_l have independent half-t priors, see `ard` of
+#' [srvm_prior()], which shrink them towards 0. They move by Metropolis steps in
+#' their logarithms, one at a time or all by the same factor, with the coefficients
+#' integrated out. The rest of the sampler is as below, and the evidence is that of
+#' the model with the bandwidths integrated out.
+#'
+#' A particle's columns are its own. A step of the sequential sampler costs O(N t k
+#' (p + k)) at row t and takes N t k numbers of memory. Moves follow every row up to
+#' the 200th, then every second, from the 300th on every third, and so on. With a
+#' bounded `memory` bandwidths are learned from the first rows and then fixed, see
+#' [srvm_memory()]. [`tidy()`][tidy.kb_srvm] and [`as_draws()`][as_draws.kb_srvm]
+#' have the bandwidths, in units of the predictors as the model sees them;
+#' [coef()][coef.kb_srvm] is not defined.
+#'
+#' On nine data sets of the UCI repository and two of [sim_friedman()], at most 200
+#' rows and one split each, on which kernel, prior and `scale` were chosen, the mean
+#' ratio of its error to that of a Gaussian process with such bandwidths
+#' (`DiceKriging::km()`) is .94. The ratio of `kernel_gaussian("learn")`, one
+#' bandwidth for all predictors, is 1.6.
 #'
 #' @section The sampler:
 #' At row t each particle's set stays as it is or gains the new row, with the
@@ -120,30 +145,6 @@ NULL
 #' posterior. On workers they synchronise every few seconds, and a stop returns
 #' to the last such point.
 #'
-#' @section A bandwidth for each predictor:
-#' With `kernel_matern("ard")`, or another stationary kernel with this bandwidth
-#' (automatic relevance determination; not the periodic one), each predictor l has
-#' a bandwidth b_l of its own, all learned with the rest: every particle or chain
-#' has its own, and predictors that do not matter get large ones. The inverse
-#' bandwidths 1/b_l have independent half-t priors, see `ard` of [srvm_prior()],
-#' which shrink them towards 0. They move by Metropolis steps in their logarithms,
-#' one at a time or all by the same factor, with the coefficients integrated out.
-#' The rest of the sampler is as above, and the evidence is that of the model with
-#' the bandwidths integrated out.
-#'
-#' A particle's columns are its own. A step of the sequential sampler costs O(N t k
-#' (p + k)) at row t and takes N t k numbers of memory, and `memory` cannot be
-#' bounded. Moves follow every row up to the 200th, then every second, from the
-#' 300th on every third, and so on. [`tidy()`][tidy.kb_srvm] and
-#' [`as_draws()`][as_draws.kb_srvm] have the bandwidths, in units of the predictors
-#' as the model sees them; [coef()][coef.kb_srvm] is not defined.
-#'
-#' On nine data sets of the UCI repository and two of [sim_friedman()], at most 200
-#' rows and one split each, on which kernel, prior and `scale` were chosen, the mean
-#' ratio of its error to that of a Gaussian process with such bandwidths
-#' (`DiceKriging::km()`) is .94. The ratio of `kernel_gaussian("learn")`, one
-#' bandwidth for all predictors, is 1.6.
-#'
 #' @section Several kernels in one model:
 #' A list of kernels averages over models of one kernel each. A
 #' [kernel_dictionary()] gives one model, in which each centre has a kernel from
@@ -187,11 +188,11 @@ NULL
 #' @param kernel A kernel, see [kb_kernels], a list of kernels to average over,
 #'   or a [kernel_dictionary()] of kernels in one model, see below. Bandwidths
 #'   are in the units of the standardised predictors if `scale = TRUE`. `NULL`:
-#'   `kernel_gaussian("learn")`, an average over five bandwidths, or
-#'   `kernel_gaussian("median")` where kernels cannot be averaged
-#'   (`method = "mcmc"`, `proposal = "paper"`, improper priors). With several
-#'   predictors `kernel_matern("ard")` is more accurate, see below. Custom kernels
-#'   cannot be used here, since kernel columns are evaluated as the data arrive.
+#'   `kernel_matern("ard")`, a bandwidth for each predictor, all learned. Without
+#'   moves (`n_moves = 0`) `kernel_gaussian("learn")`, an average over five
+#'   bandwidths for all predictors; with `proposal = "paper"` or an improper prior
+#'   `kernel_gaussian("median")`. Custom kernels cannot be used here, since kernel
+#'   columns are evaluated as the data arrive.
 #' @param prior Prior, see [srvm_prior()].
 #' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch
 #'   sampler.
@@ -294,7 +295,6 @@ NULL
 #' data <- sim_sinc(50, seed = 1)
 #' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
 #' fit
-#' kernel_posterior(fit)
 #' predict(fit, data.frame(x = c(-5, 0, 5)), interval = "credible")
 #' plot(fit)
 #'
@@ -371,9 +371,8 @@ srvm_fit <- function(mould, given, called, started) {
   seed <- draw_seed(given$seed)
   batch <- method == "mcmc"
   settings <- if (is.null(given$reference)) {
-    call_with(srvm_settings, given,
-      mould = mould,
-      can_average = !batch && control$proposal != "paper"
+    call_with(srvm_settings, replace(given, "control", list(control)),
+      mould = mould
     )
   } else {
     mould <- adopt_classes(mould, given$reference)
@@ -387,11 +386,16 @@ srvm_fit <- function(mould, given, called, started) {
   refuse_memory(settings, method, control)
   refuse_latent(settings, method, control)
   refuse_student(settings)
-  refuse_ard_memory(settings)
   if (mould$outcome == "factor") refuse_class_weights(mould$weights)
   warn_inexact(control)
   warn_improper(settings$prior)
   n <- nrow(mould$x)
+  sequence <- if (order == "given") seq_len(n) else shuffle(n, seed)
+  if (fixes_bandwidths(settings)) {
+    settings <- fix_bandwidths(
+      settings, given, control, mould, sequence, started
+    )
+  }
   fit <- structure(
     list(
       version = fit_version, call = plain_call(called),
@@ -399,7 +403,7 @@ srvm_fit <- function(mould, given, called, started) {
       settings = settings, request = srvm_request(given, settings),
       control = control, order = order,
       data = fit_data(mould),
-      sequence = if (order == "given") seq_len(n) else shuffle(n, seed),
+      sequence = sequence,
       seed = seed,
       simd = if (learns_scales(settings)) choose_simd(),
       runs = vector("list", if (batch) {

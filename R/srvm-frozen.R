@@ -1,0 +1,69 @@
+# Bandwidths for a bounded memory. Particles with bandwidths of their own need
+# all rows, so these are learned from the first rows and then fixed.
+
+fixes_bandwidths <- function(settings) {
+  learns_scales(settings) && is_bounded(settings$memory)
+}
+
+#' Settings whose bandwidths are posterior medians given the first rows
+#' @param given,control As in `srvm_fit()`.
+#' @param sequence The order of the rows.
+#' @noRd
+fix_bandwidths <- function(settings, given, control, mould, sequence, started) {
+  rows <- utils::head(sequence, settings$memory$bandwidth_rows)
+  data <- pick_data(fit_data(mould), rows)
+  mould[c("x", "y", "weights")] <- data[c("x", "y", "weights")]
+  mould["row_names"] <- list(NULL)
+  mould$mixed_x <- data$mixed
+  free <- settings
+  free$memory <- srvm_memory()
+  given[c("reference", "control", "order")] <- list(
+    free, control_of_bandwidths(control), "given"
+  )
+  first <- suppressWarnings(
+    srvm_fit(mould, given, quote(srvm()), started),
+    classes = c("kb_warning_interrupted", "kb_warning_time_limit")
+  )
+  if (first$status != "complete") refuse_stopped(first, length(rows))
+  bandwidths <- medians_of_bandwidths(first)
+  settings$kernel <- kernel_fill(settings$kernel, "ard", bandwidths)
+  settings$inverse_bandwidth <- NULL
+  settings$bandwidth_rows <- length(rows)
+  settings
+}
+
+# Moves and sweeps, which a stream may do without, learn the bandwidths.
+control_of_bandwidths <- function(control) {
+  control$replicates <- 1L
+  control$sweep_every <- 1L
+  if (control$n_moves == 0) control$n_moves <- smc_control()$n_moves
+  control
+}
+
+medians_of_bandwidths <- function(fit) {
+  pool <- srvm_pool(fit)
+  unname(apply(pool$bandwidths, 1, weighted_quantile, pool$weights, 0.5))
+}
+
+refuse_stopped <- function(fit, n) {
+  kb_abort(c(
+    "{.fn srvm} was stopped before it had learned the bandwidths.",
+    x = "It had seen {fit$time} of the {n} rows from which they are learned.",
+    i = "Give it more time, fewer {.arg bandwidth_rows} in {.fn srvm_memory}, or a
+         {.arg kernel} with bandwidths."
+  ), fit$status)
+}
+
+# For print()
+fixed_bandwidths_line <- function(x, show) {
+  rows <- x$settings$bandwidth_rows
+  if (is.null(rows)) {
+    return(NULL)
+  }
+  bandwidths <- rep_len(x$settings$kernel$bandwidth, ncol(x$data$x))
+  first <- order(bandwidths)
+  paste0("  bandwidths:   ", as_many_as_fit(
+    paste(colnames(x$data$x)[first], vapply(bandwidths[first], show, "")),
+    what = paste0("from the first ", rows, " rows: ")
+  ), "\n")
+}
