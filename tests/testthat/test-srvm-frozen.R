@@ -97,4 +97,7 @@ test_that("NULL means a bandwidth for each predictor where moves can learn them"
   common <- suppressWarnings(of(control = paper))
   expect_equal(common, kernel_gaussian(common$bandwidth))
   expect_length(common$bandwidth, 1)
+  improper <- srvm_prior_paper()
+  common <- suppressWarnings(of(prior = improper, control = few))
+  expect_equal(common, kernel_gaussian(common$bandwidth))
 })

@@ -26,7 +26,8 @@ expect_sound <- function(fit, n) {
   expect_identical(nobs(fit), as.integer(n))
   expect_length(fitted(fit), n)
   numbers <- list(
-    fitted(fit), predict(fit, interval = "prediction"), sigma(fit), coef(fit),
+    fitted(fit), predict(fit, interval = "prediction"), sigma(fit),
+    if (!learns_scales(fit$settings)) coef(fit),
     predict(fit, type = "draws"), predict(fit, type = "log_score"),
     evidence(fit)$log_evidence, evidence(fit)$path$log_predictive,
     inclusion(fit)$probability, as.matrix(tidy(fit)[, -1])
@@ -188,8 +189,9 @@ test_that("one row can be fitted, and then more", {
 })
 
 test_that("constant columns change only the kernel's bandwidth", {
-  fit <- small(y ~ x + a, transform(data, a = 7))
-  expect_equal(predict(fit), predict(small(y ~ x, data)))
+  median <- kernel_gaussian()
+  fit <- small(y ~ x + a, transform(data, a = 7), kernel = median)
+  expect_equal(predict(fit), predict(small(y ~ x, data, kernel = median)))
   expect_sound(small(y ~ a, transform(data, a = 7)), 25)
 })
 
@@ -229,6 +231,9 @@ test_that("extremes of the prior and of the sampler are defined", {
   none <- small(y ~ x, data, prior = srvm_prior(kmax = 0))
   expect_sound(none, 25)
   expect_equal(model_size(none), data.frame(k = 0L, probability = 1))
+  none <- small(y ~ x, data,
+    kernel = kernel_gaussian(), prior = srvm_prior(kmax = 0)
+  )
   expect_identical(names(coef(none)), "(Intercept)")
   expect_lt(diff(range(predict(none))), 1e-12)
   expect_sound(small(y ~ x, data, prior = srvm_prior(1e6)), 25)
@@ -543,10 +548,12 @@ test_that("numbers beyond double precision give a classed error", {
     small(y ~ x, transform(data, y = 1e200 * y), scale = FALSE), "scale",
     class = class
   ))
+  huge <- transform(data, x = 1e200 * x)
   expect_error(
-    small(y ~ x, transform(data, x = 1e200 * x), scale = FALSE), "bandwidth",
+    small(y ~ x, huge, kernel = kernel_gaussian("learn"), scale = FALSE), "bandwidth",
     class = class
   )
+  expect_error(small(y ~ x, huge, scale = FALSE), "rescale", class = class)
   for (variance in c(1e-14, 1e14)) {
     refuse(small(y ~ x, data, prior = srvm_prior(noise = fixed(variance))),
       "`noise`"

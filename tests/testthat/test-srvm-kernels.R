@@ -179,14 +179,11 @@ test_that("fits saved before kernels had weights still answer", {
 # The grid ---------------------------------------------------------------------
 
 test_that("a bandwidth to learn stands for five around the median", {
-  fit <- fit_quick(y ~ x, data)
+  fit <- fit_quick(y ~ x, data, kernel = kernel_gaussian("learn"))
   x <- as.matrix(scale(data$x))
-  expect_equal(
-    kernel_posterior(fit)$bandwidth, bandwidth_median(x) * 2^(-3:1)
-  )
-  expect_same_fit(
-    fit_quick(y ~ x, data, kernel = kernel_gaussian("learn")), fit
-  )
+  grid <- bandwidth_median(x) * 2^(-3:1)
+  expect_equal(kernel_posterior(fit)$bandwidth, grid)
+  expect_equal(fit$settings$kernel, lapply(grid, kernel_gaussian))
   median <- bandwidth_median(x)
   for (make in list(
     kernel_laplace, kernel_rational_quadratic, function(b) kernel_matern(b, 1.5)
@@ -205,24 +202,6 @@ test_that("a bandwidth to learn stands for five around the median", {
   b <- bandwidth_median(as.matrix(scale(data$x[1:5])))
   expect_equal(kernels[[2]], kernel_gaussian(b / 8) + kernel_laplace(b))
   expect_true(all(is.na(kernel_posterior(fit)$bandwidth)))
-})
-
-test_that("the default averages if there is an evidence", {
-  median <- function(fit) inherits(fit$settings$kernel, "kb_kernel")
-  expect_false(median(fit_quick(y ~ x, data[1:4, ])))
-  short <- mcmc_control(chains = 1, warmup = 2, iter = 4)
-  expect_true(median(suppressWarnings(
-    srvm(y ~ x, data, method = "mcmc", control = short, seed = 1)
-  )))
-  expect_true(median(suppressWarnings(
-    srvm(y ~ x, data,
-      prior = srvm_prior(10), control = smc_control(20, proposal = "paper"),
-      seed = 1
-    )
-  )))
-  expect_true(median(suppressWarnings(
-    srvm(y ~ x, data, prior = srvm_prior_paper(), control = quick, seed = 1)
-  )))
 })
 
 test_that("kernels that cannot be averaged are refused", {
@@ -245,7 +224,7 @@ test_that("kernels that cannot be averaged are refused", {
     class = "kb_error_dimension"
   )
   refused(kernel = grid, prior = srvm_prior(kernels = 1:2))
-  average <- fit_quick(y ~ x, data[1:4, ])
+  average <- fit_quick(y ~ x, data[1:4, ], kernel = learn)
   expect_error(
     srvm(y ~ x, data, method = "mcmc", reference = average, seed = 1),
     class = "kb_error_argument"

@@ -62,7 +62,7 @@ as_columns <- function(x, new) {
 # ---- this package -----------------------------------------------------------
 
 # From a fit: variants of bark() use it too.
-bark_answer <- function(fit, new, y_new) {
+engine_answer <- function(fit, new, y_new) {
   if (is.factor(y_new)) {
     return(list(prob = stats::predict(fit, new, type = "prob")))
   }
@@ -75,7 +75,11 @@ bark_answer <- function(fit, new, y_new) {
 }
 
 by_bark <- function(x, y, new, y_new, seed) {
-  bark_answer(bark(x, y, seed = seed, progress = FALSE), new, y_new)
+  engine_answer(bark(x, y, seed = seed, progress = FALSE), new, y_new)
+}
+
+by_srvm <- function(x, y, new, y_new, seed) {
+  engine_answer(srvm(x, y, seed = seed, progress = FALSE), new, y_new)
 }
 
 # ---- trees ------------------------------------------------------------------
@@ -205,6 +209,7 @@ method <- function(package, run, classes = TRUE) {
 
 league_methods <- list(
   bark = method("kernelbayes", by_bark),
+  srvm = method("kernelbayes", by_srvm),
   dbarts = method("dbarts", by_dbarts),
   BART = method("BART", by_bart),
   ranger = method("ranger", by_ranger),
