@@ -229,7 +229,9 @@ srvm_chain_run_layout <- c(layout(
   .kept = rule(n == draws_after(time, control), "a run with every kept draw"),
   .living = rule(!anyNA(candidate_rows[sets]), "of centres that there are"),
   tried = tallies(3), accepted = tallies(3), seconds = numbers(1, 0),
-  draws = holds(srvm_draws_layout)
+  draws = holds(c(srvm_draws_layout, layout(
+    log_lik = where(is_latent(settings), numbers(n))
+  )))
 ))
 
 # The number of draws that a chain has kept by then

@@ -67,6 +67,9 @@ response_name <- function(settings) {
   }
 }
 
+# Has every row a latent variable?
+is_latent <- function(settings) response_name(settings) != "gaussian"
+
 is_scaled <- function(settings) isTRUE(settings$prior$scaled)
 
 variance_config <- function(prior, limits) {

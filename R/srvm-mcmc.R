@@ -18,7 +18,9 @@ head_draws.kb_srvm_mcmc <- function(fit, run, n) {
     sizes[["log_inverse"]] <- n * ncol(fit$data$x)
   }
   run[names(sizes)] <- Map(cut, run[names(sizes)], sizes)
-  run$draws <- Map(cut, run$draws[c("beta", "noise", "coef")], c(p, n, n))
+  sizes <- c(beta = p, noise = n, coef = n)
+  if (is_latent(fit$settings)) sizes[["log_lik"]] <- n
+  run$draws <- Map(cut, run$draws[names(sizes)], sizes)
   run
 }
 
@@ -62,12 +64,28 @@ chain_matrices.kb_srvm_mcmc <- function(fit) {
   scaling <- fit$settings$scaling
   n <- length(runs[[1]]$k)
   column <- function(get) matrix(vapply(runs, get, numeric(n)), n)
-  list(
-    sigma = unscale_sd(scaling, sqrt(column(function(run) run$draws$noise))),
-    tau = unscale_sd(scaling, sqrt(column(function(run) run$draws$coef))),
-    k = column(function(run) as.double(run$k)),
-    log_lik = column(function(run) batch_log_likelihood(fit, run))
+  log_lik <- if (is_latent(fit$settings)) {
+    given_log_likelihood
+  } else {
+    batch_log_likelihood
+  }
+  c(
+    if (!is_probit(fit)) list(
+      sigma = unscale_sd(scaling, sqrt(column(function(run) run$draws$noise)))
+    ),
+    list(
+      tau = unscale_sd(scaling, sqrt(column(function(run) run$draws$coef))),
+      k = column(function(run) as.double(run$k)),
+      log_lik = column(function(run) log_lik(fit, run))
+    )
   )
+}
+
+# Log density of the response given each draw, coefficients and all, the latent
+# variables integrated out; the core's is that of rows times roots of weights
+given_log_likelihood <- function(fit, run) {
+  run$draws$log_lik + sum(log(row_weights(fit))) / 2 -
+    length(fit$data$y) * log(fit$settings$scaling$y_scale)
 }
 
 # Log density of the response given each draw, its coefficients integrated out
@@ -98,12 +116,15 @@ batch_log_likelihood <- function(fit, run) {
 #' @export
 print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
   x <- checked_fit(x, ...)
-  print_chains(x, "Relevance vector machine, batch reversible jump",
+  title <- paste0(
+    "Relevance vector machine, batch reversible jump", family_of(x)$title
+  )
+  print_chains(x, title,
     function(x, show) {
       paste0(
         describe_model(x), number_line(x, show),
         if (learns_scales(x$settings)) bandwidths_line(x, show),
-        "  noise sd:     ", show(stats::sigma(x)), "\n"
+        srvm_noise_line(x, show)
       )
     },
     digits, paste0(", ", counted(x$control$n_moves, "move"), " each")

@@ -130,19 +130,11 @@ refuse_memory <- function(settings, method, control) {
 
 # Requirements of a latent response
 refuse_latent <- function(settings, method, control) {
-  response <- response_name(settings)
-  if (response == "gaussian") {
-    return(invisible())
-  }
-  problem <- if (method == "mcmc") {
-    "the batch sampler is for numeric responses with normal noise only"
-  } else if (control$proposal != "adapted") {
-    "it needs {.code proposal = \"adapted\"}"
-  }
-  if (!is.null(problem)) {
+  if (is_latent(settings) && method == "smc" && control$proposal != "adapted") {
     kb_abort(c(
-      paste0("A ", response, " model is not defined here: ", problem, "."),
-      i = if (method == "mcmc") "Use {.code method = \"smc\"}."
+      "{.arg proposal} of {.arg control} must be {.val adapted} for a
+       {response_name(settings)} model.",
+      x = "It is {.val {control$proposal}}."
     ), c("not_defined", "argument"), argument = "control")
   }
 }

@@ -18,12 +18,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     describe_model(x), number_line(x, show),
     if (learns_scales(x$settings)) bandwidths_line(x, show),
     fixed_bandwidths_line(x, show),
-    if (!is_probit(x)) {
-      paste0(
-        if (is_student(x$settings)) "  noise scale:  " else "  noise sd:     ",
-        show(stats::sigma(x)), student_line(x$settings$prior, ", "), "\n"
-      )
-    },
+    srvm_noise_line(x, show),
     "  log evidence: ", evidence_line(z, digits), "\n",
     "  particles:    ", particle_line(x), "\n",
     "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
@@ -46,6 +41,16 @@ number_line <- function(x, show) {
     "  centres:      ", show(sum(k$k * k$probability)), " on average (",
     min(k$k), " to ", max(k$k), ")\n"
   )
+}
+
+# NULL for classes
+srvm_noise_line <- function(x, show) {
+  if (!is_probit(x)) {
+    paste0(
+      if (is_student(x$settings)) "  noise scale:  " else "  noise sd:     ",
+      show(stats::sigma(x)), student_line(x$settings$prior, ", "), "\n"
+    )
+  }
 }
 
 evidence_line <- function(z, digits) {

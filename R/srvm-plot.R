@@ -68,7 +68,7 @@ srvm_picture <- function(x, type, level, n, given) {
   level <- check_number(level, 0, 1, open = TRUE)
   if (!is.null(n)) n <- check_count(n, 2)
   batch <- inherits(x, "kb_srvm_mcmc")
-  labels <- c(k = "k", sigma = "noise sd")
+  labels <- c(k = "k", if (!is_probit(x)) c(sigma = "noise sd"))
   switch(type,
     fit = fit_picture(x, level, n),
     ess = ess_picture(x, "row"),

@@ -198,9 +198,9 @@ srvm_family <- function(family, reference) {
 #'   the kernels of a [kernel_dictionary()], which is one model.
 #' @param df Degrees of freedom of the noise, which is Student's t with a
 #'   scale \eqn{\sigma} whose square has the prior `noise`: a number above 0,
-#'   taken as known, or `Inf` for normal noise. For numeric responses, the
-#'   sequential sampler and the `"adapted"` proposal; not in the scaled form,
-#'   nor with a window or forgetting (`kb_error_argument`). See [srvm()].
+#'   taken as known, or `Inf` for normal noise. For numeric responses; not in the
+#'   scaled form, with a window or forgetting, nor with a proposal other than
+#'   `"adapted"` (`kb_error_argument`). See [srvm()].
 #' @param ard With a bandwidth `"ard"`, such as `kernel_matern("ard")`: the
 #'   scale of the prior of the inverse bandwidths, in units of 1 over the median
 #'   distance of the points ([bandwidth_median()]), a positive number. They are

@@ -170,7 +170,10 @@ NULL
 #' efficient choice, and it is the reference for tests of the sequential
 #' sampler. It gives no evidence and cannot add rows;
 #' [`update(n_iter = )`][update.kb_mcmc] continues it. [diagnostics()] gives
-#' R-hat and effective sample sizes.
+#' R-hat and effective sample sizes. It takes two classes and Student-t noise too:
+#' each iteration ends with draws of the latent responses or of the weights of all
+#' rows. `log_lik` among the quantities that are monitored is then that given the
+#' coefficients.
 #'
 #' @section Order, scaling and frozen settings:
 #' Settings computed from the data (the scaling, the bandwidths, the default

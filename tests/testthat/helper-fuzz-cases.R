@@ -225,6 +225,20 @@ fuzz_cases <- function() {
       }, c(chain_questions(new), srvm_questions(new)[
         c("model_size", "coef", "interval", "sigma")
       ])),
+      srvm_probit_mcmc = fit_case(function() {
+        srvm(y ~ ., circle,
+          kernel = kernel_matern("ard"), method = "mcmc",
+          control = tiny_chains(n_moves = 3), seed = 1
+        )
+      }, c(chain_questions(few), srvm_questions(few)["model_size"])),
+      srvm_student_mcmc = fit_case(function() {
+        srvm(y ~ x, sinc,
+          kernel = k, method = "mcmc", prior = srvm_prior(df = 4),
+          control = tiny_chains(n_moves = 3), seed = 1
+        )
+      }, c(chain_questions(new), srvm_questions(new)[
+        c("model_size", "interval", "sigma")
+      ])),
       srvm_ard = fit_case(function() {
         srvm(k ~ x + z, counted,
           kernel = kernel_matern("ard"), control = small, seed = 1

@@ -317,7 +317,6 @@ test_that("requests without meaning for two classes are refused", {
   bad(prior = srvm_prior(noise = ig(1, 1)))
   bad(prior = srvm_prior(noise = fixed(1)))
   bad(prior = srvm_prior(scaled = TRUE))
-  bad(method = "mcmc")
   bad(
     kernel = kernel_gaussian(1),
     control = smc_control(20, proposal = "birth_death")

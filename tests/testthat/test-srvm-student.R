@@ -308,9 +308,6 @@ test_that("settings incompatible with Student's noise are refused", {
       class = "kb_error_not_defined"
     )
   }
-  expect_error(srvm(y ~ x, data, prior = prior, method = "mcmc"),
-    class = "kb_error_not_defined"
-  )
   refuse(
     srvm(y ~ x, data, prior = prior, memory = srvm_memory(window = 20)),
     "window", "kb_error_not_defined"

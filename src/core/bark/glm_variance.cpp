@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/student_density.hpp"
 #include "glm_likelihood.hpp"
 #include "kernelbayes/constants.hpp"
 #include "logistic.hpp"
 #include "moves.hpp"
-#include "student.hpp"
 
 namespace kernelbayes {
 namespace bark {

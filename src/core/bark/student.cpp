@@ -1,6 +1,6 @@
 // Student-t noise: normal with precision phi w omega, omega ~ Ga(df / 2, df /
 // 2). (B47).
-#include "student.hpp"
+#include "core/student_density.hpp"
 #include "kernelbayes/constants.hpp"
 #include "moves.hpp"
 
@@ -8,17 +8,6 @@ namespace kernelbayes {
 namespace bark {
 
 namespace {
-
-// Row weights integrated out; without the given weights' part.
-double student_log_likelihood(const Eigen::VectorXd& residuals, double phi,
-                              double df) {
-  constexpr double kLogPi = 1.1447298858494001741;
-  const auto n = static_cast<double>(residuals.size());
-  const double one_row =
-      log_gamma_step(df / 2) + 0.5 * (std::log(phi / df) - kLogPi);
-  return n * one_row -
-         (df + 1) / 2 * sum_log1p(residuals.array().square() * (phi / df));
-}
 
 // The noise precision with which the middle of the noise has the same width at
 // other degrees of freedom, up to a factor.

@@ -4,6 +4,7 @@
 
 #include "coef_move.hpp"
 #include "core/stopwatch.hpp"
+#include "latent.hpp"
 #include "scale_move.hpp"
 #include "transfer.hpp"
 
@@ -73,6 +74,8 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
 // will need (assuming 30 centres), and takes at most about a second: it cannot
 // be interrupted, and a resumed run computes it again.
 bool Chain::worth_all_pairs() const {
+  // These sums are weighted, by each chain's own weights.
+  if (config_.model.response == Response::kStudent) return false;
   constexpr double kMostWork = 2e9;  // multiplications
   const double n = static_cast<double>(x_.rows());
   const double candidates = n * pool_.kernels();
@@ -81,32 +84,38 @@ bool Chain::worth_all_pairs() const {
   return n * pairs <= kMostWork && pairs <= std::max(asked, 1e5);
 }
 
-// A draw from the prior: chains start far apart.
 void Chain::start() {
-  const Model& model = config_.model;
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
-    particle_ = Particle();
-    if (model.learns_scales()) {
-      particle_.own.use(model.scales.draw(static_cast<int>(x_.cols()), rng_));
-    }
-    const CandidateChoice choice(pool_);
-    const int k = model.centres.quantile(rng_.uniform(), pool_.size());
-    while (particle_.k() < k) {
-      particle_.set.push_back(choice.draw_outside(particle_.set, rng_));
-    }
-    particle_.noise = model.noise.draw(rng_);
-    particle_.coef = model.coef.draw(rng_);
-    sum_up();
-    refactor(particle_, model);
+    draw_start();
+    refactor(particle_, config_.model);
     if (is_valid()) return;
   }
   throw std::runtime_error("no draw from the prior has a finite likelihood");
 }
 
-void Chain::sum_up() {
+// A draw from the prior: chains start far apart. Latent variables are drawn
+// given f = 0: given an f that does not suit the classes they would keep it
+// there.
+void Chain::draw_start() {
+  const Model& model = config_.model;
+  particle_ = Particle();
+  if (model.learns_scales()) {
+    particle_.own.use(model.scales.draw(static_cast<int>(x_.cols()), rng_));
+  }
+  const CandidateChoice choice(pool_);
+  const int k = model.centres.quantile(rng_.uniform(), pool_.size());
+  while (particle_.k() < k) {
+    particle_.set.push_back(choice.draw_outside(particle_.set, rng_));
+  }
+  particle_.noise = model.noise.draw(rng_);
+  particle_.coef = model.coef.draw(rng_);
   if (particle_.own.any()) particle_.own.fill(pool_, particle_.set);
-  restore_sums(particle_, config_.model, pool_);
+  if (model.latent()) particle_.latent.assign(x_.rows(), 1);
+  sum_up(particle_, model, pool_);
+  if (!model.latent()) return;
+  draw_latent(particle_, model, pool_,
+              std::vector<double>(k + model.intercept, 0.0), rng_);
 }
 
 bool Chain::is_valid() const {
@@ -132,13 +141,20 @@ void Chain::iterate() {
   const int after = time_ - settings_.warmup;
   if (after > 0 && after % settings_.thin == 0) record(noise, coef);
   if (after == 0) particle_.moves = MoveCounts();
+  const std::vector<double> latent = particle_.latent;
   // The bits of a chain that is restored here.
   if (particle_.own.any()) restore_sums(particle_, config_.model, pool_);
+  if (config_.model.latent()) {
+    draw_latent(particle_, config_.model, pool_, scratch_.a, rng_);
+  }
   refactor(particle_, config_.model);
   if (is_valid()) return;
-  // A psi beyond double precision is rejected: the target is cut off there.
+  // A psi beyond double precision is rejected, with the latent variables drawn
+  // given it: the target is cut off there.
   particle_.noise = noise;
   particle_.coef = coef;
+  particle_.latent = latent;
+  if (config_.model.latent()) sum_up(particle_, config_.model, pool_);
   refactor(particle_, config_.model);
   if (!is_valid()) {
     throw std::runtime_error("the state of the chain lost its precision");
@@ -198,9 +214,12 @@ void Chain::record(double noise, double coef) {
   draws_.drawn_noise.push_back(particle_.noise);
   draws_.drawn_coef.push_back(particle_.coef *
                               (model.scaled ? particle_.noise : 1));
+  if (!model.latent()) return;
+  draws_.log_likelihood.push_back(
+      log_likelihood(particle_, model, pool_, scratch_.a));
 }
 
-void ChainDraws::transfer(Archive& archive, bool with_scales) {
+void ChainDraws::transfer(Archive& archive, const Model& model) {
   std::vector<int> from_one = sets;
   for (int& candidate : from_one) ++candidate;
   archive("k", k);
@@ -211,22 +230,34 @@ void ChainDraws::transfer(Archive& archive, bool with_scales) {
   archive("coef", coef);
   archive("factor", factor);
   archive("z", z);
-  if (with_scales) archive("log_inverse", log_inverse);
-  archive.within("draws", [this](Archive& drawn) {
+  if (model.learns_scales()) archive("log_inverse", log_inverse);
+  archive.within("draws", [&](Archive& drawn) {
     drawn("beta", beta);
     drawn("noise", drawn_noise);
     drawn("coef", drawn_coef);
+    if (model.latent()) drawn("log_lik", log_likelihood);
   });
+}
+
+// Weights are positive.
+void Chain::transfer_latent(Archive& archive,
+                            std::vector<double>& latent) const {
+  const Model& model = config_.model;
+  if (!model.latent()) return;
+  const bool weights = model.response == Response::kStudent;
+  archive("latent", latent,
+          weights ? Want::positive(x_.rows()) : Want::of(x_.rows()));
 }
 
 void Chain::transfer(Archive& archive) {
   archive("time", time_, Want::between(0, total()));
-  draws_.transfer(archive, config_.model.learns_scales());
+  draws_.transfer(archive, config_.model);
   std::vector<Particle> current{particle_};
   archive.within("current", [&](Archive& list) {
     srvm::transfer(list, current, config_.model.intercept);
     transfer_scales(list, current, config_.model, x_.cols());
     list.require(current.size() == 1, "k", "for one particle");
+    transfer_latent(list, current[0].latent);
   });
   transfer_moves(archive, current[0].moves);
   archive("rng", rng_);
@@ -244,7 +275,8 @@ void Chain::transfer(Archive& archive) {
   if (particle_.k() > config_.model.centres.limit(pool_.size())) {
     throw DamagedState("a set has too many centres");
   }
-  sum_up();
+  if (particle_.own.any()) particle_.own.fill(pool_, particle_.set);
+  sum_up(particle_, config_.model, pool_);
   seconds_ += seconds;
 }
 

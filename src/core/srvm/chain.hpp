@@ -15,18 +15,21 @@ struct ChainSettings {
 };
 
 /// Kept draws, one after another: the set with the psi of its factor, and a
-/// Gibbs draw of coefficients and psi given the set.
+/// Gibbs draw of coefficients and psi given the set. With latent variables the
+/// factor contains these, and the log likelihood is that given the Gibbs draw.
 struct ChainDraws {
   std::vector<int> k, sets;
   std::vector<double> noise, coef, factor, z;
   std::vector<double> beta, drawn_noise, drawn_coef, log_inverse;
+  std::vector<double> log_likelihood;
 
-  void transfer(Archive& archive, bool with_scales);
+  void transfer(Archive& archive, const Model& model);
 };
 
 /// The batch sampler: reversible jump on the posterior of (S, psi) given all
 /// rows. An iteration is `n_moves` birth, death or swap moves, a step in coef
-/// given the set (its length adapts during the warmup) and one Gibbs sweep.
+/// given the set (its length adapts during the warmup) and one Gibbs sweep, of
+/// latent variables too.
 class Chain : public Machine {
  public:
   Chain(const Config& config, const ChainSettings& settings,
@@ -42,13 +45,14 @@ class Chain : public Machine {
   int total() const { return settings_.warmup + settings_.iterations; }
   bool worth_all_pairs() const;
   void start();
+  void draw_start();
   void iterate();
   void move_coef();
   void move_scales();
   void step_scales(const Eigen::VectorXd& by, int which);
   void record(double noise, double coef);
   bool is_valid() const;
-  void sum_up();
+  void transfer_latent(Archive& archive, std::vector<double>& latent) const;
 
   Config config_;
   ChainSettings settings_;

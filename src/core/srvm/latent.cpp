@@ -1,6 +1,9 @@
 #include "latent.hpp"
 
+#include <kernelbayes/normal_cdf.hpp>
 #include <kernelbayes/truncated_normal.hpp>
+
+#include "core/student_density.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -129,7 +132,9 @@ CandidateSums candidate_sums(const Particle& particle, const Model& model,
                              const CandidatePool& pool, int candidate,
                              std::vector<double>& g) {
   CandidateSums shared{0, 0};
-  if (model.response != Response::kStudent) {
+  if (model.response == Response::kStudent) {
+    pool.trim_columns();
+  } else {
     shared = particle.own.any()
                  ? particle.own.gather(pool, candidate, model.intercept,
                                        pool.power(), g)
@@ -159,16 +164,40 @@ void draw_latent(Particle& particle, const Model& model,
                            (model.df + r * r / particle.noise);
     }
   }
-  sum_latent(particle, model, pool);
-}
-
-void sum_latent(Particle& particle, const Model& model,
-                const CandidatePool& pool) {
-  if (model.response == Response::kProbit) {
+  if (probit) {
     sum_responses(particle, model, pool);
   } else {
     sum_weighted(particle, model, pool);
   }
+}
+
+void sum_up(Particle& particle, const Model& model, const CandidatePool& pool) {
+  if (model.response != Response::kStudent) {
+    restore_sums(particle, model, pool);
+    if (model.latent()) sum_responses(particle, model, pool);
+    return;
+  }
+  const int p = particle.k() + model.intercept;
+  particle.gram.resize(p);
+  particle.rhs.resize(p);
+  sum_weighted(particle, model, pool);
+}
+
+double log_likelihood(const Particle& particle, const Model& model,
+                      const CandidatePool& pool,
+                      const std::vector<double>& beta) {
+  const std::vector<double> f = fitted(particle, model, pool, beta);
+  const double* y = pool.responses();
+  if (model.response == Response::kProbit) {
+    double sum = 0;
+    for (std::size_t s = 0; s < f.size(); ++s) {
+      sum += log_normal_cdf(y[s] * (f[s] + pool.offsets()[s]));
+    }
+    return sum;
+  }
+  Eigen::VectorXd residuals(f.size());
+  for (std::size_t s = 0; s < f.size(); ++s) residuals[s] = y[s] - f[s];
+  return student_log_likelihood(residuals, 1 / particle.noise, model.df);
 }
 
 }  // namespace srvm

@@ -28,10 +28,15 @@ void draw_latent(Particle& particle, const Model& model,
                  const CandidatePool& pool, const std::vector<double>& beta,
                  Rng& rng);
 
-/// The particle's sums with its latent variables; its columns are given, and in
-/// the probit model the gram matrix.
-void sum_latent(Particle& particle, const Model& model,
-                const CandidatePool& pool);
+/// All sums of the particle from its set, columns and latent variables.
+void sum_up(Particle& particle, const Model& model, const CandidatePool& pool);
+
+/// The log density of all responses given coefficients `beta` and the noise,
+/// latent variables integrated out, (S60); of rows with weights, that of the
+/// root of their weight times the response.
+double log_likelihood(const Particle& particle, const Model& model,
+                      const CandidatePool& pool,
+                      const std::vector<double>& beta);
 
 }  // namespace srvm
 }  // namespace kernelbayes

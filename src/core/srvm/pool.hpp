@@ -139,9 +139,16 @@ class CandidatePool {
   int places() const { return candidates_.places(); }
   int latest_place() const { return place(time() - 1); }
 
-  /// K(., candidate) by place; 0 if there is no row. Must be kept.
+  /// K(., candidate) by place; 0 if there is no row. Must be kept, or is
+  /// computed on demand and valid until the next sums or trim_columns().
   const double* column(int candidate) const {
+    if (cache_) {
+      return cache_->column(row_of(candidate), kernel_of(candidate));
+    }
     return columns_[candidate].data();
+  }
+  void trim_columns() const {
+    if (cache_) cache_->trim();
   }
   const double* responses() const { return y_.data(); }
   /// The column of the intercept, and what is added to f at each row.

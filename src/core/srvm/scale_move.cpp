@@ -25,11 +25,8 @@ bool scale_move(Particle& particle, const Model& model,
   to.squares = particle.squares;
   to.own.use(log_inverse);
   to.own.fill(pool, to.set);
-  restore_sums(to, model, pool);
-  if (model.latent()) {
-    to.latent = particle.latent;
-    sum_latent(to, model, pool);
-  }
+  to.latent = particle.latent;
+  sum_up(to, model, pool);
   refactor(to, model);
   if (!to.factor.ok() || !residual_is_valid(to, model, pool)) return false;
   if (!(std::log(u) < log_posterior(to) - log_posterior(particle))) {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 namespace kernelbayes {
-namespace bark {
 
 // Parts of Student's log density.
 
@@ -32,5 +31,16 @@ inline double sum_log1p(const Eigen::ArrayXd& x) {
   return sum;
 }
 
-}  // namespace bark
+/// The log density of residuals that are Student's t with squared scale 1 /
+/// phi.
+inline double student_log_likelihood(const Eigen::VectorXd& residuals,
+                                     double phi, double df) {
+  constexpr double kLogPi = 1.1447298858494001741;
+  const auto n = static_cast<double>(residuals.size());
+  const double one_row =
+      log_gamma_step(df / 2) + 0.5 * (std::log(phi / df) - kLogPi);
+  return n * one_row -
+         (df + 1) / 2 * sum_log1p(residuals.array().square() * (phi / df));
+}
+
 }  // namespace kernelbayes
