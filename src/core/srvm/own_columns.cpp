@@ -27,9 +27,10 @@ void OwnColumns::use(Eigen::VectorXd log_inverse) {
 void OwnColumns::evaluate(const CandidatePool& pool, int candidate, int from,
                           Eigen::Ref<Eigen::VectorXd> out) const {
   const OwnKernels& own = pool.own_kernels();
-  own.kernel.evaluate(*own.arithmetic, squares_, *own.x, from,
-                      own.x->row(pool.row_of(candidate)), out);
-  out.array() *= roots(pool).segment(from, out.size()).array();
+  const Eigen::VectorXd centre = own.x->row(pool.row_of(candidate));
+  own.kernel.evaluate(*own.arithmetic, squares_,
+                      own.x->middleRows(from, out.size()), centre,
+                      roots(pool).segment(from, out.size()), out);
 }
 
 void OwnColumns::make_room(int rows, int columns) {
