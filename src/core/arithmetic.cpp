@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <kernelbayes/cholesky.hpp>
 #include <stdexcept>
 
 // Not on Windows: its compiler does not align the stack for wide registers.
@@ -51,8 +52,8 @@ void add_squares(double scale, const double* x, double centre, double* out,
   Eigen::Map<Eigen::ArrayXd>(out, n) += scale * (from - centre).square();
 }
 
-void squared_distances(const double* scales, Block points,
-                       const double* centre, double* out) {
+void squared_distances(const double* scales, Block points, const double* centre,
+                       double* out) {
   std::fill(out, out + points.n, 0.0);
   for (Eigen::Index l = 0; l < points.columns; ++l) {
     add_squares(scales[l], points.first + l * points.stride, centre[l], out,
@@ -88,13 +89,45 @@ void products(Block a, Block b, double* out, Eigen::Index stride) {
   }
 }
 
-constexpr Arithmetic::Loops kLoops{
-    "portable", exp_minus, add_squares, squared_distances, radial, products};
+constexpr Arithmetic::Loops kLoops{"portable",  exp_minus,
+                                   add_squares, squared_distances,
+                                   radial,      detail::subtract_four,
+                                   products};
 
 }  // namespace
 }  // namespace portable
 
 #ifdef KERNELBAYES_WIDE
+
+// Without fused multiplications: the bits of the portable loop.
+KERNELBAYES_FOR("avx2")
+namespace unfused {
+namespace {
+
+void subtract_four(int n, const double* a, const double* const* x, double* y) {
+  constexpr int kSize = 4;
+  __m256d multiples[4];
+  UNROLL for (int l = 0; l < 4; ++l) multiples[l] = _mm256_set1_pd(a[l]);
+  const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+  int i = 0;
+  for (; i + kSize <= n; i += kSize) {
+    const auto less = [=](__m256d sum, __m256d multiple, const double* from) {
+      return _mm256_sub_pd(sum, _mm256_mul_pd(multiple, _mm256_loadu_pd(from)));
+    };
+    __m256d sum = less(_mm256_loadu_pd(y + i), multiples[0], x0 + i);
+    sum = less(sum, multiples[1], x1 + i);
+    sum = less(sum, multiples[2], x2 + i);
+    sum = less(sum, multiples[3], x3 + i);
+    _mm256_storeu_pd(y + i, sum);
+  }
+  for (; i < n; ++i) {
+    y[i] = y[i] - a[0] * x0[i] - a[1] * x1[i] - a[2] * x2[i] - a[3] * x3[i];
+  }
+}
+
+}  // namespace
+}  // namespace unfused
+KERNELBAYES_END
 
 KERNELBAYES_FOR("avx2,fma")
 namespace avx2 {
@@ -150,8 +183,10 @@ inline double total(Pack a) {
 
 #include "arithmetic_loops.inc"
 
-constexpr Arithmetic::Loops kLoops{
-    "avx2", exp_minus, add_squares, squared_distances, radial, products};
+constexpr Arithmetic::Loops kLoops{"avx2",      exp_minus,
+                                   add_squares, squared_distances,
+                                   radial,      unfused::subtract_four,
+                                   products};
 
 }  // namespace
 }  // namespace avx2
@@ -201,8 +236,10 @@ inline double total(Pack a) {
 
 #include "arithmetic_loops.inc"
 
-constexpr Arithmetic::Loops kLoops{
-    "avx512", exp_minus, add_squares, squared_distances, radial, products};
+constexpr Arithmetic::Loops kLoops{"avx512",    exp_minus,
+                                   add_squares, squared_distances,
+                                   radial,      unfused::subtract_four,
+                                   products};
 
 }  // namespace
 }  // namespace avx512

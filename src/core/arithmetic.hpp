@@ -37,6 +37,10 @@ class Arithmetic {
   /// From r^2, in place; times `factors`.
   void radial(Profile profile, Vector factors,
               Eigen::Ref<Eigen::VectorXd> squares) const;
+  /// As detail::subtract_four() of cholesky.hpp, with its bits.
+  using SubtractFour = void(int n, const double* a, const double* const* x,
+                            double* y);
+  SubtractFour* subtract_four() const { return loops_->subtract_four; }
   /// a'b.
   Eigen::MatrixXd products(Columns a, Columns b) const;
   Eigen::VectorXd product(Columns a, Vector b) const;
@@ -58,6 +62,7 @@ class Arithmetic {
                               const double* centre, double* out);
     void (*radial)(Profile profile, const double* factors, double* squares,
                    Eigen::Index n);
+    SubtractFour* subtract_four;
     void (*products)(Block a, Block b, double* out, Eigen::Index stride);
   };
 
