@@ -42,10 +42,11 @@ Eigen::MatrixXd own_values(const srvm::RadialKernel& kernel,
                            const Eigen::MatrixXd& centres,
                            const std::vector<int>& set) {
   const Eigen::VectorXd squares = bandwidths.array().square().inverse();
+  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(x.rows());
   Eigen::MatrixXd out(x.rows(), set.size());
   for (std::size_t j = 0; j < set.size(); ++j) {
-    kernel.evaluate(Arithmetic::best(), squares, x, 0, centres.row(set[j]),
-                    out.col(j));
+    const Eigen::VectorXd centre = centres.row(set[j]);
+    kernel.evaluate(Arithmetic::best(), squares, x, centre, ones, out.col(j));
   }
   return out;
 }

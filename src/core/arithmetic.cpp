@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <kernelbayes/cholesky.hpp>
 #include <stdexcept>
 
 // Not on Windows: its compiler does not align the stack for wide registers.
@@ -31,6 +32,7 @@ namespace portable {
 namespace {
 
 using Block = Arithmetic::Block;
+using Profile = Arithmetic::Profile;
 using Map = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
 
 Map as_matrix(Block block) {
@@ -50,6 +52,33 @@ void add_squares(double scale, const double* x, double centre, double* out,
   Eigen::Map<Eigen::ArrayXd>(out, n) += scale * (from - centre).square();
 }
 
+void squared_distances(const double* scales, Block points, const double* centre,
+                       double* out) {
+  std::fill(out, out + points.n, 0.0);
+  for (Eigen::Index l = 0; l < points.columns; ++l) {
+    add_squares(scales[l], points.first + l * points.stride, centre[l], out,
+                points.n);
+  }
+}
+
+double radial(Profile profile, double square) {
+  if (profile == Profile::kGaussian) return std::exp(-0.5 * square);
+  if (profile == Profile::kLaplace) return std::exp(-std::sqrt(square));
+  if (profile == Profile::kMatern32) {
+    const double r = std::sqrt(3 * square);
+    return (1 + r) * std::exp(-r);
+  }
+  const double r = std::sqrt(5 * square);
+  return (1 + r + 5.0 / 3 * square) * std::exp(-r);
+}
+
+void radial(Profile profile, const double* factors, double* squares,
+            Eigen::Index n) {
+  for (Eigen::Index i = 0; i < n; ++i) {
+    squares[i] = factors[i] * radial(profile, squares[i]);
+  }
+}
+
 void products(Block a, Block b, double* out, Eigen::Index stride) {
   Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>> to(
       out, a.columns, b.columns, Eigen::OuterStride<>(stride));
@@ -60,13 +89,45 @@ void products(Block a, Block b, double* out, Eigen::Index stride) {
   }
 }
 
-constexpr Arithmetic::Loops kLoops{"portable", exp_minus, add_squares,
+constexpr Arithmetic::Loops kLoops{"portable",  exp_minus,
+                                   add_squares, squared_distances,
+                                   radial,      detail::subtract_four,
                                    products};
 
 }  // namespace
 }  // namespace portable
 
 #ifdef KERNELBAYES_WIDE
+
+// Without fused multiplications: the bits of the portable loop.
+KERNELBAYES_FOR("avx2")
+namespace unfused {
+namespace {
+
+void subtract_four(int n, const double* a, const double* const* x, double* y) {
+  constexpr int kSize = 4;
+  __m256d multiples[4];
+  UNROLL for (int l = 0; l < 4; ++l) multiples[l] = _mm256_set1_pd(a[l]);
+  const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+  int i = 0;
+  for (; i + kSize <= n; i += kSize) {
+    const auto less = [=](__m256d sum, __m256d multiple, const double* from) {
+      return _mm256_sub_pd(sum, _mm256_mul_pd(multiple, _mm256_loadu_pd(from)));
+    };
+    __m256d sum = less(_mm256_loadu_pd(y + i), multiples[0], x0 + i);
+    sum = less(sum, multiples[1], x1 + i);
+    sum = less(sum, multiples[2], x2 + i);
+    sum = less(sum, multiples[3], x3 + i);
+    _mm256_storeu_pd(y + i, sum);
+  }
+  for (; i < n; ++i) {
+    y[i] = y[i] - a[0] * x0[i] - a[1] * x1[i] - a[2] * x2[i] - a[3] * x3[i];
+  }
+}
+
+}  // namespace
+}  // namespace unfused
+KERNELBAYES_END
 
 KERNELBAYES_FOR("avx2,fma")
 namespace avx2 {
@@ -98,6 +159,7 @@ inline Pack multiply_add(Pack a, Pack b, Pack c) {
 }
 inline Pack least(Pack a, Pack b) { return {_mm256_min_pd(a.v, b.v)}; }
 inline Pack most(Pack a, Pack b) { return {_mm256_max_pd(a.v, b.v)}; }
+inline Pack root(Pack a) { return {_mm256_sqrt_pd(a.v)}; }
 inline Pack nearest(Pack a) {
   return {_mm256_round_pd(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
@@ -121,7 +183,10 @@ inline double total(Pack a) {
 
 #include "arithmetic_loops.inc"
 
-constexpr Arithmetic::Loops kLoops{"avx2", exp_minus, add_squares, products};
+constexpr Arithmetic::Loops kLoops{"avx2",      exp_minus,
+                                   add_squares, squared_distances,
+                                   radial,      unfused::subtract_four,
+                                   products};
 
 }  // namespace
 }  // namespace avx2
@@ -156,6 +221,7 @@ inline Pack multiply_add(Pack a, Pack b, Pack c) {
 }
 inline Pack least(Pack a, Pack b) { return {_mm512_min_pd(a.v, b.v)}; }
 inline Pack most(Pack a, Pack b) { return {_mm512_max_pd(a.v, b.v)}; }
+inline Pack root(Pack a) { return {_mm512_sqrt_pd(a.v)}; }
 inline Pack nearest(Pack a) {
   return {
       _mm512_roundscale_pd(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
@@ -170,7 +236,10 @@ inline double total(Pack a) {
 
 #include "arithmetic_loops.inc"
 
-constexpr Arithmetic::Loops kLoops{"avx512", exp_minus, add_squares, products};
+constexpr Arithmetic::Loops kLoops{"avx512",    exp_minus,
+                                   add_squares, squared_distances,
+                                   radial,      unfused::subtract_four,
+                                   products};
 
 }  // namespace
 }  // namespace avx512
@@ -220,6 +289,19 @@ void Arithmetic::exp_minus(Columns x, Eigen::Ref<Eigen::MatrixXd> out) const {
 void Arithmetic::add_squares(double scale, Vector x, double centre,
                              Eigen::Ref<Eigen::VectorXd> out) const {
   loops_->add_squares(scale, x.data(), centre, out.data(), x.size());
+}
+
+void Arithmetic::squared_distances(Vector scales, Columns points, Vector centre,
+                                   Eigen::Ref<Eigen::VectorXd> out) const {
+  loops_->squared_distances(
+      scales.data(),
+      {points.data(), points.outerStride(), points.cols(), points.rows()},
+      centre.data(), out.data());
+}
+
+void Arithmetic::radial(Profile profile, Vector factors,
+                        Eigen::Ref<Eigen::VectorXd> squares) const {
+  loops_->radial(profile, factors.data(), squares.data(), squares.size());
 }
 
 Eigen::MatrixXd Arithmetic::products(Columns a, Columns b) const {

@@ -10,7 +10,8 @@
 
 namespace kernelbayes {
 
-/// exp_minus() and add_squares() give a number the same bits at any position.
+/// exp_minus(), add_squares(), squared_distances() and radial() give a number
+/// the same bits at any position.
 class Arithmetic {
  public:
   using Columns = Eigen::Ref<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
@@ -28,6 +29,18 @@ class Arithmetic {
   /// out += scale (x - centre)^2.
   void add_squares(double scale, Vector x, double centre,
                    Eigen::Ref<Eigen::VectorXd> out) const;
+  /// The sum over columns l of scales[l] (points(., l) - centre[l])^2.
+  void squared_distances(Vector scales, Columns points, Vector centre,
+                         Eigen::Ref<Eigen::VectorXd> out) const;
+  /// Functions of r: exp(-r^2 / 2), exp(-r) and Matern's of 3/2 and 5/2.
+  enum class Profile { kGaussian, kLaplace, kMatern32, kMatern52 };
+  /// From r^2, in place; times `factors`.
+  void radial(Profile profile, Vector factors,
+              Eigen::Ref<Eigen::VectorXd> squares) const;
+  /// As detail::subtract_four() of cholesky.hpp, with its bits.
+  using SubtractFour = void(int n, const double* a, const double* const* x,
+                            double* y);
+  SubtractFour* subtract_four() const { return loops_->subtract_four; }
   /// a'b.
   Eigen::MatrixXd products(Columns a, Columns b) const;
   Eigen::VectorXd product(Columns a, Vector b) const;
@@ -45,6 +58,11 @@ class Arithmetic {
     void (*exp_minus)(const double* x, double* out, Eigen::Index n);
     void (*add_squares)(double scale, const double* x, double centre,
                         double* out, Eigen::Index n);
+    void (*squared_distances)(const double* scales, Block points,
+                              const double* centre, double* out);
+    void (*radial)(Profile profile, const double* factors, double* squares,
+                   Eigen::Index n);
+    SubtractFour* subtract_four;
     void (*products)(Block a, Block b, double* out, Eigen::Index stride);
   };
 

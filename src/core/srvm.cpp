@@ -17,6 +17,7 @@
 #include "srvm/latent.cpp"
 #include "srvm/moments.cpp"
 #include "srvm/moves.cpp"
+#include "srvm/noise_draw.cpp"
 #include "srvm/own_columns.cpp"
 #include "srvm/particle.cpp"
 #include "srvm/pool.cpp"

@@ -5,7 +5,9 @@
 
 using kernelbayes::Arithmetic;
 
-// exp(-x), sum + scale (x - centre)^2, a'b, a'a and a'x with the set `name`.
+// exp(-x), sum + scale (x - centre)^2, a'b, a'a, a'y, squared distances between
+// rows of a and a point, each radial profile of these times y, and y less
+// multiples of columns of a, with the set `name`.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List arithmetic_cpp(const std::string& name, const Eigen::VectorXd& x,
                           double scale, double centre, Eigen::VectorXd sum,
@@ -15,9 +17,26 @@ Rcpp::List arithmetic_cpp(const std::string& name, const Eigen::VectorXd& x,
   Eigen::MatrixXd values(x.size(), 1);
   set.exp_minus(x, values);
   set.add_squares(scale, x, centre, sum);
+  // Scales 1, 2, ... and centres 0.1, 0.2, ... of the columns of a.
+  const Eigen::Index p = a.cols();
+  const Eigen::VectorXd scales = Eigen::VectorXd::LinSpaced(p, 1, p);
+  Eigen::VectorXd distances(a.rows());
+  set.squared_distances(scales, a, scales / 10, distances);
+  Eigen::MatrixXd radial(a.rows(), 4);
+  for (int k = 0; k < 4; ++k) {
+    radial.col(k) = distances;
+    set.radial(static_cast<Arithmetic::Profile>(k), y, radial.col(k));
+  }
+  Eigen::VectorXd less = y;
+  const double multiples[] = {1, -2, 0.5, 3};
+  const double* from[4];
+  for (int l = 0; l < 4; ++l) from[l] = a.col(std::min<int>(l, p - 1)).data();
+  set.subtract_four()(static_cast<int>(y.size()), multiples, from, less.data());
   return Rcpp::List::create(
       Rcpp::_["name"] = set.name(), Rcpp::_["exp"] = Eigen::VectorXd(values),
-      Rcpp::_["sum"] = sum, Rcpp::_["products"] = set.products(a, b),
+      Rcpp::_["sum"] = sum, Rcpp::_["distances"] = distances,
+      Rcpp::_["radial"] = radial, Rcpp::_["less"] = less,
+      Rcpp::_["products"] = set.products(a, b),
       Rcpp::_["squares"] = set.squares(a),
       Rcpp::_["product"] = set.product(a, y));
 }

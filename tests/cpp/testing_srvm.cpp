@@ -5,6 +5,7 @@
 #include "core/srvm/birth_death.hpp"
 #include "core/srvm/drop.hpp"
 #include "core/srvm/likelihood.hpp"
+#include "core/srvm/noise_draw.hpp"
 #include "factor_report.hpp"
 #include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"
@@ -283,6 +284,36 @@ Eigen::MatrixXd srvm_gibbs_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
     draw[p] = s.particle.noise;
     draw[p + 1] = s.particle.coef;
     std::copy(draw.begin(), draw.end(), out.col(i).data());
+  }
+  return out;
+}
+
+// n draws of the noise at a fixed ratio from `state`: both variances, and the
+// largest difference between the factor, with its right-hand side, and one of
+// the new variances.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd srvm_noise_draw_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+                                    const Eigen::VectorXd& y, Rcpp::List state,
+                                    const std::vector<std::string>& from,
+                                    int n) {
+  const Scene s(config, x, y, state);
+  Rng rng = stream_from_r(from);
+  Eigen::MatrixXd out(3, n);
+  for (int i = 0; i < n; ++i) {
+    srvm::Particle particle = s.particle;
+    srvm::noise_draw(particle, s.config.model, s.pool, rng);
+    srvm::Particle anew = particle;
+    srvm::refactor(anew, s.config.model);
+    double error = 0;
+    for (int j = 0; j < particle.factor.size(); ++j) {
+      error =
+          std::max(error, std::abs(particle.factor.z(j) - anew.factor.z(j)));
+      for (int l = 0; l <= j; ++l) {
+        error = std::max(error,
+                         std::abs(particle.factor(j, l) - anew.factor(j, l)));
+      }
+    }
+    out.col(i) << particle.noise, particle.coef, error;
   }
   return out;
 }

@@ -53,6 +53,7 @@ test_entries <- c(
   "srvm_birth_death_cpp",
   "srvm_extend_cpp",
   "srvm_gibbs_cpp",
+  "srvm_noise_draw_cpp",
   "srvm_moves_cpp",
   "srvm_probit_cpp",
   "srvm_ratios_cpp",

@@ -1,6 +1,7 @@
 # Loops over rows for each instruction set that this processor has, compared
 # with R. Seen to fail when the last rows are left out, when a product's tile is
-# off by a column, when exp's series ends two terms earlier and when the result
+# off by a column, when the last rows
+# of a tile of distances are, when exp's series ends two terms earlier and when the result
 # is not scaled by a power of 2 below 1e-308.
 
 sets_here <- function() {
@@ -51,6 +52,18 @@ test_that("sums and products agree with R for any numbers of rows, columns", {
     for (name in sets_here()) {
       out <- with_set(name, v$x, v$a, v$b, v$y)
       expect_equal(out$sum, 0.25 + 0.7 * (v$x + 0.4)^2, tolerance = 1e-14)
+      l <- seq_len(ncol(v$a))
+      r2 <- drop(sweep(v$a, 2, l / 10)^2 %*% l)
+      expect_equal(out$distances, r2, tolerance = 1e-14)
+      radial <- cbind(
+        exp(-r2 / 2), exp(-sqrt(r2)),
+        (1 + sqrt(3 * r2)) * exp(-sqrt(3 * r2)),
+        (1 + sqrt(5 * r2) + 5 * r2 / 3) * exp(-sqrt(5 * r2))
+      )
+      expect_equal(out$radial, v$y * radial, tolerance = 1e-13)
+      less <- v$a[, pmin(1:4, ncol(v$a)), drop = FALSE] %*% c(1, -2, 0.5, 3)
+      expect_equal(out$less, v$y - drop(less), tolerance = 1e-13)
+      expect_identical(out$less, with_set("portable", v$x, v$a, v$b, v$y)$less)
       expect_equal(out$products, crossprod(v$a, v$b), tolerance = 1e-12)
       expect_equal(out$squares, crossprod(v$a), tolerance = 1e-12)
       expect_equal(out$product, drop(crossprod(v$a, v$y)), tolerance = 1e-12)
@@ -65,7 +78,9 @@ test_that("a number has the same bits at each position", {
     whole <- with_set(name, v$x, v$a, v$b, v$y)
     for (first in 2:9) {
       rest <- first:23
-      part <- with_set(name, v$x[rest], v$a, v$b, v$y)
+      part <- with_set(name, v$x[rest], v$a[rest, ], v$b[rest, ], v$y[rest])
+      expect_identical(part$distances, whole$distances[rest])
+      expect_identical(part$radial, whole$radial[rest, ])
       expect_identical(part$exp, whole$exp[rest])
       expect_identical(part$sum, whole$sum[rest])
     }

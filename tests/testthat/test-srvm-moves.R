@@ -512,6 +512,38 @@ test_that("a Gibbs sweep of the scaled form has its three conditionals", {
   expect_gt(min(unlist(p)) * length(unlist(p)), 1e-4)
 })
 
+test_that("the noise is drawn given the ratio, without the coefficients", {
+  # Null: IG(a + a' + t/2, b + b' / ratio + R/2), R = y'(I + ratio Phi Phi')^-1 y;
+  # Kolmogorov-Smirnov, 1e-4 over all. The state before has noise and coef; draws
+  # outside the bounds leave it. Seen to fail without a', without b', and if the
+  # factor is not scaled.
+  ratio <- coef / noise
+  p <- lapply(gibbs_cases, function(case) {
+    lapply(list(gibbs_priors, bounded_priors), function(priors) {
+      p <- problem(9, "subset", case$intercept, TRUE, case$shift)
+      p$config[c("noise", "coef")] <- priors
+      draws <- srvm_noise_draw_cpp(
+        p$config, p$x, p$y, state_of(case$set), c("5", "0", "0"), gibbs_n / 4
+      )
+      expect_lt(max(draws[3, ]), 1e-9)
+      expect_equal(draws[2, ] / draws[1, ], rep(ratio, ncol(draws)))
+      phi <- oracle_design(p$model$K, rev(case$set), case$intercept)
+      t <- length(p$y)
+      rest <- sum(p$y * solve(diag(t) + ratio * tcrossprod(phi), p$y))
+      bounds <- list(
+        lower = max(priors[[1]]$lower, priors[[2]]$lower / ratio),
+        upper = min(priors[[1]]$upper, priors[[2]]$upper / ratio)
+      )
+      moved <- draws[1, draws[1, ] != noise]
+      u <- inverse_gamma_uniform(
+        moved, 3.5 + t / 2, 0.3 + 0.8 / ratio + rest / 2, bounds
+      )
+      stats::ks.test(u, "punif")$p.value
+    })
+  })
+  expect_gt(min(unlist(p)) * length(unlist(p)), 1e-4)
+})
+
 test_that("a fixed variance stays, and the other is still drawn", {
   fixed <- list(type = "fixed", variance = 0.4)
   one <- gibbs(1:2, 50, TRUE, 0, list(fixed, gibbs_priors[[2]]))

@@ -26,6 +26,30 @@ inline void subtract(int n, double a, const double* x, double* y) {
   }
 }
 
+/// y -= a[0] x[0] + ... + a[3] x[3], one after another. Two at a time, as in
+/// rotate().
+inline void subtract_four(int n, const double* a, const double* const* x,
+                          double* y) {
+  const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+  const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+  const auto less = [=](int i) {
+    return y[i] - a0 * x0[i] - a1 * x1[i] - a2 * x2[i] - a3 * x3[i];
+  };
+  int i = 0;
+  for (; i + 2 <= n; i += 2) {
+    const double first = less(i), second = less(i + 1);
+    y[i] = first;
+    y[i + 1] = second;
+  }
+  if (i < n) y[i] = less(i);
+}
+
+/// y = a x
+inline void multiply(int n, double a, const double* x, double* y) {
+  Eigen::Map<Eigen::VectorXd>(y, n) =
+      a * Eigen::Map<const Eigen::VectorXd>(x, n);
+}
+
 /// (x, y) <- (c x + s y, c y - s x), a rotation. Two at a time: everything is
 /// read before anything is written, so that compilers may use vector
 /// instructions although x and y could overlap.
@@ -158,20 +182,23 @@ class Cholesky {
   /// Factors A = gain * gram + ridge * I with right-hand side gain * b plus
   /// `first_shift` in its first entry (a prior mean of that coefficient). In
   /// exact arithmetic no pivot is below the ridge: smaller ones are rounding.
-  void factor(const LowerTriangle& gram, const double* b, double gain,
-              double ridge, double first_shift = 0) {
+  /// Most of the work is in `subtract_four`, which may be a faster one.
+  void factor(
+      const LowerTriangle& gram, const double* b, double gain, double ridge,
+      double first_shift = 0,
+      decltype(detail::subtract_four)* subtract_four = detail::subtract_four) {
     const int p = gram.size();
     resize(p);
     for (int j = 0; j < p; ++j) {
       const double* from = gram.column(j);
       double* to = factor_.column(j);
-      for (int i = j; i < p; ++i) to[i] = gain * from[i];
+      detail::multiply(p - j, gain, from + j, to + j);
       to[j] += ridge;
       z_[j] = gain * b[j];
     }
     if (p > 0) z_[0] += first_shift;
     ok_ = true;
-    eliminate(ridge);
+    eliminate(ridge, subtract_four);
   }
 
   /// What a rank-one update changed: log |L_old| - log |L_new| (never
@@ -273,6 +300,18 @@ class Cholesky {
     rank_one(work, z, i);
   }
 
+  /// A and b become `square` times as large.
+  void scale(double square) {
+    const double root = std::sqrt(square);
+    for (int j = 0; j < size(); ++j) {
+      double* column = factor_.column(j) + j;
+      detail::multiply(size() - j, root, column, column);
+      inverse_diagonal_[j] = 1 / *column;
+      z_[j] *= root;
+      if (!(*column > 0) || !std::isfinite(z_[j])) ok_ = false;
+    }
+  }
+
   /// x <- L^-1 x; entries before `first` must be zero.
   void solve_lower(double* x, int first = 0) const {
     const int p = size();
@@ -343,29 +382,58 @@ class Cholesky {
     inverse_diagonal_.resize(p);
   }
 
-  void eliminate(double min_pivot) {
+  // Four columns at a time, so that a later column is read and written once for
+  // four; each entry has the same subtractions in the same order.
+  template <typename SubtractFour>
+  void eliminate(double min_pivot, SubtractFour subtract_four) {
+    constexpr int kPanel = 4;
     const int p = size();
-    for (int j = 0; j < p; ++j) {
-      double* column = factor_.column(j);
-      if (!std::isfinite(column[j]) || !std::isfinite(z_[j])) ok_ = false;
-      if (column[j] < min_pivot) {
-        // Below the ridge only rounding is left of this column; division by the
-        // small pivot would blow it up.
-        column[j] = min_pivot;
-        std::fill(column + j + 1, column + p, 0.0);
-        z_[j] = 0;
+    for (int first = 0; first < p; first += kPanel) {
+      const int next = std::min(first + kPanel, p);
+      for (int j = first; j < next; ++j) {
+        scale_column(j, min_pivot);
+        for (int l = j + 1; l < next; ++l) subtract_column(j, l);
       }
-      const double pivot = std::sqrt(column[j]);
-      const double inverse = 1 / pivot;
-      column[j] = pivot;
-      inverse_diagonal_[j] = inverse;
-      for (int i = j + 1; i < p; ++i) column[i] *= inverse;
-      z_[j] *= inverse;
-      for (int l = j + 1; l < p; ++l) {
-        detail::subtract(p - l, column[l], column + l, factor_.column(l) + l);
-        z_[l] -= column[l] * z_[j];
-      }
+      for (int l = next; l < p; ++l) subtract_panel(first, l, subtract_four);
     }
+  }
+
+  // Column j becomes that of the factor.
+  void scale_column(int j, double min_pivot) {
+    const int p = size();
+    double* column = factor_.column(j);
+    if (!std::isfinite(column[j]) || !std::isfinite(z_[j])) ok_ = false;
+    if (column[j] < min_pivot) {
+      // Below the ridge only rounding is left of this column; division by the
+      // small pivot would blow it up.
+      column[j] = min_pivot;
+      std::fill(column + j + 1, column + p, 0.0);
+      z_[j] = 0;
+    }
+    const double pivot = std::sqrt(column[j]);
+    const double inverse = 1 / pivot;
+    column[j] = pivot;
+    inverse_diagonal_[j] = inverse;
+    detail::multiply(p - j - 1, inverse, column + j + 1, column + j + 1);
+    z_[j] *= inverse;
+  }
+
+  void subtract_column(int j, int l) {
+    const double* column = factor_.column(j);
+    detail::subtract(size() - l, column[l], column + l, factor_.column(l) + l);
+    z_[l] -= column[l] * z_[j];
+  }
+
+  template <typename SubtractFour>
+  void subtract_panel(int first, int l, SubtractFour subtract_four) {
+    double multiples[4];
+    const double* columns[4];
+    for (int q = 0; q < 4; ++q) {
+      columns[q] = factor_.column(first + q) + l;
+      multiples[q] = *columns[q];
+      z_[l] -= multiples[q] * z_[first + q];
+    }
+    subtract_four(size() - l, multiples, columns, factor_.column(l) + l);
   }
 
   LowerTriangle factor_;

@@ -10,6 +10,7 @@
 #include "core/stopwatch.hpp"
 #include "drop.hpp"
 #include "likelihood.hpp"
+#include "noise_draw.hpp"
 #include "scale_move.hpp"
 
 namespace kernelbayes {
@@ -89,7 +90,7 @@ void Target::move(Particle& particle, Rng& rng, Scratch& scratch) const {
     if (sweeps) sweep(particle, rng, scratch);
     if (sweeps && config_.model.learns_scales()) {
       for (int k = 0; k < config_.n_scale_moves; ++k)
-        move_scales(particle, rng);
+        move_scales(particle, rng, scratch);
     }
     move_set(particle, config_, pool_, config_.n_moves, rng, scratch);
   }
@@ -97,7 +98,7 @@ void Target::move(Particle& particle, Rng& rng, Scratch& scratch) const {
 
 // Of one inverse bandwidth or, once in a while, of all by the same factor;
 // steps of all sizes.
-void Target::move_scales(Particle& particle, Rng& rng) const {
+void Target::move_scales(Particle& particle, Rng& rng, Scratch& scratch) const {
   const int p = static_cast<int>(x_.cols());
   Eigen::VectorXd to = particle.own.log_inverse();
   const double by = std::exp(4 * rng.uniform() - 3) * rng.normal();
@@ -107,7 +108,7 @@ void Target::move_scales(Particle& particle, Rng& rng) const {
   } else {
     to[which] += by;
   }
-  scale_move(particle, config_.model, pool_, to, rng);
+  scale_move(particle, config_.model, pool_, to, rng, scratch.spare);
 }
 
 // Moves with columns of one's own cost O(t) each, and late rows change the
@@ -142,7 +143,10 @@ void Target::sweep(Particle& particle, Rng& rng, Scratch& scratch) const {
   if (!model.coef.fixed && informed) {
     coef_move(particle, model, pool_, step(), rng);
   }
-  if (!model.noise.fixed && !model.scaled) {
+  if (model.noise.fixed || model.scaled) return;
+  if (!model.coef.fixed && informed) {
+    noise_draw(particle, model, pool_, rng);
+  } else {
     noise_move(particle, model, pool_, step(), rng);
   }
 }

@@ -109,7 +109,7 @@ class Target {
   int rounds() const;
   void empty(Particle& particle) const;
   void sweep(Particle& particle, Rng& rng, Scratch& scratch) const;
-  void move_scales(Particle& particle, Rng& rng) const;
+  void move_scales(Particle& particle, Rng& rng, Scratch& scratch) const;
   double propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
                      Scratch& scratch) const;
   void release_unused(const std::vector<Particle>& particles);

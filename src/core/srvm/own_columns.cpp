@@ -27,15 +27,16 @@ void OwnColumns::use(Eigen::VectorXd log_inverse) {
 void OwnColumns::evaluate(const CandidatePool& pool, int candidate, int from,
                           Eigen::Ref<Eigen::VectorXd> out) const {
   const OwnKernels& own = pool.own_kernels();
-  own.kernel.evaluate(*own.arithmetic, squares_, *own.x, from,
-                      own.x->row(pool.row_of(candidate)), out);
-  out.array() *= roots(pool).segment(from, out.size()).array();
+  const Eigen::VectorXd centre = own.x->row(pool.row_of(candidate));
+  own.kernel.evaluate(*own.arithmetic, squares_,
+                      own.x->middleRows(from, out.size()), centre,
+                      roots(pool).segment(from, out.size()), out);
 }
 
 void OwnColumns::make_room(int rows, int columns) {
   constexpr int kLeast = 8;
+  if (has_room(rows, columns)) return;
   const bool taller = rows > values_.rows(), wider = columns > values_.cols();
-  if (!taller && !wider) return;
   const Eigen::Index n = taller ? rows + rows / 4 + kLeast : values_.rows();
   const Eigen::Index k =
       wider ? columns + columns / 4 + kLeast : values_.cols();
@@ -45,6 +46,7 @@ void OwnColumns::make_room(int rows, int columns) {
 void OwnColumns::fill(const CandidatePool& pool, const std::vector<int>& set) {
   n_ = pool.places();
   k_ = static_cast<int>(set.size());
+  if (!has_room(n_, k_)) values_.resize(0, 0);  // not to be copied
   make_room(n_, k_);
   for (int i = 0; i < k_; ++i) {
     evaluate(pool, set[i], 0, values_.col(i).head(n_));
@@ -58,9 +60,20 @@ void OwnColumns::grow(const CandidatePool& pool, const std::vector<int>& set) {
   n_ = pool.places();
   if (from == n_) return;
   make_room(n_, k_);
-  for (int i = 0; i < k_; ++i) {
-    evaluate(pool, set[i], from, values_.col(i).segment(from, n_ - from));
-  }
+  const Eigen::MatrixXd& x = *pool.own_kernels().x;
+  Eigen::MatrixXd centres(k_, x.cols());
+  for (int i = 0; i < k_; ++i) centres.row(i) = x.row(pool.row_of(set[i]));
+  for (int row = from; row < n_; ++row) evaluate_row(pool, centres, row);
+}
+
+void OwnColumns::evaluate_row(const CandidatePool& pool,
+                              const Eigen::MatrixXd& centres, int row) {
+  const OwnKernels& own = pool.own_kernels();
+  const Eigen::VectorXd at = own.x->row(row);
+  const auto factors = Eigen::VectorXd::Constant(k_, pool.roots()[row]).eval();
+  Eigen::VectorXd out(k_);
+  own.kernel.evaluate(*own.arithmetic, squares_, centres, at, factors, out);
+  values_.row(row).head(k_) = out;
 }
 
 void OwnColumns::append() {

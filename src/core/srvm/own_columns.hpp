@@ -46,6 +46,11 @@ class OwnColumns {
   auto columns() const { return values_.block(0, 0, n_, k_); }
   void evaluate(const CandidatePool& pool, int candidate, int from,
                 Eigen::Ref<Eigen::VectorXd> out) const;
+  void evaluate_row(const CandidatePool& pool, const Eigen::MatrixXd& centres,
+                    int row);
+  bool has_room(int rows, int columns) const {
+    return rows <= values_.rows() && columns <= values_.cols();
+  }
   void make_room(int rows, int columns);
 
   Eigen::VectorXd log_inverse_, squares_;  // of the inverse bandwidths

@@ -9,7 +9,8 @@ void refactor(Particle& particle, const Model& model) {
   const double gain = model.scaled ? 1 : 1 / particle.noise;
   // Coefficients are those of y - shift, so the intercept has mean -shift.
   particle.factor.factor(particle.gram, particle.rhs.data(), gain,
-                         1 / particle.coef, -model.shift / particle.coef);
+                         1 / particle.coef, -model.shift / particle.coef,
+                         model.arithmetic->subtract_four());
 }
 
 void assimilate(Particle& particle, const Model& model, Scratch& scratch,

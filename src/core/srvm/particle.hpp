@@ -52,6 +52,7 @@ struct Particle {
 struct Scratch {
   explicit Scratch(int size) : a(size), b(size), c(size), d(size) {}
   std::vector<double> a, b, c, d;
+  Particle spare;
 };
 
 /// Refactors A from the gram matrix.

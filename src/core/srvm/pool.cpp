@@ -149,9 +149,9 @@ void CandidatePool::extend_sums(double y, const Executor& executor) {
 void CandidatePool::add_products(const std::vector<double>& values,
                                  double factor, const Executor& executor) {
   const auto extend_row = [&](std::size_t i) {
-    double* row = gram_[i].data();
-    const double value = factor * values[i];
-    for (std::size_t j = 0; j <= i; ++j) row[j] += value * values[j];
+    Eigen::Map<Eigen::VectorXd> row(gram_[i].data(), i + 1);
+    row += factor * values[i] *
+           Eigen::Map<const Eigen::VectorXd>(values.data(), i + 1);
   };
   // Pairs long rows with short ones, so that equal ranges are equal work.
   const std::size_t n = values.size();
@@ -277,6 +277,15 @@ void CandidatePool::require_known(const std::vector<int>& set) const {
   }
 }
 
+CandidateSums CandidatePool::intercept_sums() const {
+  CandidateSums sums{0, 0};
+  for (std::size_t s = 0; s < y_.size(); ++s) {
+    sums.gram += roots_[s] * roots_[s];
+    sums.rhs += roots_[s] * y_[s];
+  }
+  return sums;
+}
+
 void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
                                  LowerTriangle& gram,
                                  std::vector<double>& rhs) const {
@@ -284,11 +293,9 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
   gram.resize(k + intercept);
   rhs.resize(k + intercept);
   if (intercept) {
-    gram(0, 0) = rhs[0] = 0;
-    for (std::size_t s = 0; s < y_.size(); ++s) {
-      gram(0, 0) += roots_[s] * roots_[s];
-      rhs[0] += roots_[s] * y_[s];
-    }
+    const CandidateSums own = intercept_ ? *intercept_ : intercept_sums();
+    gram(0, 0) = own.gram;
+    rhs[0] = own.rhs;
   }
   if (cache_ || !gram_.empty()) {
     std::vector<double> g(k + 1);

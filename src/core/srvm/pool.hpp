@@ -5,6 +5,7 @@
 #include <kernelbayes/kernel.hpp>
 #include <kernelbayes/parallel.hpp>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "candidate_rows.hpp"
@@ -263,11 +264,12 @@ class CandidatePool {
   void restore_sums(const std::vector<int>& set, bool intercept,
                     LowerTriangle& gram, std::vector<double>& rhs) const;
 
-  /// Sums for all pairs of kept columns, from which restore_sums() gets the
-  /// same bits faster for many sets, until drop_pairs(). With `all_pairs` they
-  /// exist anyway.
+  /// Sums for all pairs of kept columns, and of the intercept's, from which
+  /// restore_sums() gets the same bits faster for many sets, until
+  /// drop_pairs(). With `all_pairs` those of pairs exist anyway.
   void share_pairs(const Executor& executor);
   void drop_pairs() {
+    intercept_.reset();
     if (!all_pairs_) gram_.clear();
   }
 
@@ -286,6 +288,7 @@ class CandidatePool {
   void remove_row(int row, const Executor& executor);
   void refresh_sums(const Executor& executor);
   void sum_pairs(const Executor& executor);
+  CandidateSums intercept_sums() const;
   void sum_leaving(const Eigen::MatrixXd& x, int h, const Executor& executor);
   std::vector<double> weighted(const double* column, int newest) const;
   void keep_gram(int candidate);
@@ -329,7 +332,8 @@ class CandidatePool {
   std::vector<int> kept_;                  // candidates with a column
   std::vector<std::vector<double>> gram_;  // lower triangle
   std::vector<double> rhs_, column_sum_;
-  std::shared_ptr<ColumnCache> cache_;  // set: all sums on demand
+  std::optional<CandidateSums> intercept_;  // while pairs are shared
+  std::shared_ptr<ColumnCache> cache_;      // set: all sums on demand
   OwnKernels own_;
 };
 

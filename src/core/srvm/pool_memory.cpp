@@ -86,6 +86,7 @@ void CandidatePool::refresh_sums(const Executor& executor) {
 }
 
 void CandidatePool::share_pairs(const Executor& executor) {
+  intercept_ = intercept_sums();
   if (all_pairs_ || kept_.size() > kMostShared) return;
   gram_.resize(numbers());
   for (const int j : kept_) gram_[j].resize(j + 1);

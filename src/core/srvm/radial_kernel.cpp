@@ -5,42 +5,31 @@
 namespace kernelbayes {
 namespace srvm {
 
-void RadialKernel::evaluate(const Arithmetic& arithmetic,
-                            const Eigen::VectorXd& squares,
-                            const Eigen::MatrixXd& x, Eigen::Index from,
-                            const Eigen::RowVectorXd& centre,
-                            Eigen::Ref<Eigen::VectorXd> out) const {
-  out.setZero();
-  for (Eigen::Index l = 0; l < x.cols(); ++l) {
-    arithmetic.add_squares(squares[l], x.col(l).segment(from, out.size()),
-                           centre[l], out);
-  }
-  apply(arithmetic, out);
+namespace {
+
+Arithmetic::Profile profile(RadialKernel::Shape shape) {
+  using Shape = RadialKernel::Shape;
+  using Profile = Arithmetic::Profile;
+  return shape == Shape::kGaussian   ? Profile::kGaussian
+         : shape == Shape::kLaplace  ? Profile::kLaplace
+         : shape == Shape::kMatern32 ? Profile::kMatern32
+                                     : Profile::kMatern52;
 }
 
-// From r^2 in place.
-void RadialKernel::apply(const Arithmetic& arithmetic,
-                         Eigen::Ref<Eigen::VectorXd> s) const {
-  const auto decay = [&](double factor) {
-    s.array() = (factor * s.array()).sqrt();
-    Eigen::VectorXd out(s.size());
-    arithmetic.exp_minus(s, out);
-    return out;
-  };
-  if (shape == Shape::kGaussian) {
-    s *= 0.5;
-    const Eigen::VectorXd r = s;
-    arithmetic.exp_minus(r, s);
-  } else if (shape == Shape::kLaplace) {
-    s = decay(1);
-  } else if (shape == Shape::kMatern32) {
-    const Eigen::VectorXd e = decay(3);
-    s.array() = (1 + s.array()) * e.array();
-  } else if (shape == Shape::kMatern52) {
-    const Eigen::VectorXd e = decay(5);
-    s.array() = (1 + s.array() + s.array().square() / 3) * e.array();
-  } else {
-    for (double& v : s) v = std::pow(1 + v / (2 * alpha), -alpha);
+}  // namespace
+
+void RadialKernel::evaluate(const Arithmetic& arithmetic,
+                            const Eigen::VectorXd& squares,
+                            Arithmetic::Columns points,
+                            Arithmetic::Vector centre,
+                            Arithmetic::Vector factors,
+                            Eigen::Ref<Eigen::VectorXd> out) const {
+  arithmetic.squared_distances(squares, points, centre, out);
+  if (shape != Shape::kRationalQuadratic) {
+    return arithmetic.radial(profile(shape), factors, out);
+  }
+  for (Eigen::Index s = 0; s < out.size(); ++s) {
+    out[s] = factors[s] * std::pow(1 + out[s] / (2 * alpha), -alpha);
   }
 }
 

@@ -18,15 +18,13 @@ struct RadialKernel {
   Shape shape = Shape::kGaussian;
   double alpha = 1;  // of the rational quadratic
 
-  /// The kernel between rows `from`, ... of x and a point, `squares` being
-  /// those of w. Each value has the same bits whatever the other rows.
+  /// The kernel between points (rows) and a centre, times a factor of each
+  /// point; `squares` are those of w. Each value has the same bits whatever the
+  /// other points, and if point and centre are exchanged.
   void evaluate(const Arithmetic& arithmetic, const Eigen::VectorXd& squares,
-                const Eigen::MatrixXd& x, Eigen::Index from,
-                const Eigen::RowVectorXd& centre,
+                Arithmetic::Columns points, Arithmetic::Vector centre,
+                Arithmetic::Vector factors,
                 Eigen::Ref<Eigen::VectorXd> out) const;
-
- private:
-  void apply(const Arithmetic& arithmetic, Eigen::Ref<Eigen::VectorXd> s) const;
 };
 
 }  // namespace srvm

@@ -1,5 +1,7 @@
 #include "scale_move.hpp"
 
+#include <utility>
+
 #include "coef_move.hpp"
 #include "latent.hpp"
 
@@ -9,7 +11,7 @@ namespace srvm {
 // (S51).
 bool scale_move(Particle& particle, const Model& model,
                 const CandidatePool& pool, const Eigen::VectorXd& log_inverse,
-                Rng& rng) {
+                Rng& rng, Particle& to) {
   constexpr double kMost = 100;
   const double u = rng.uniform();
   if ((log_inverse.array().abs() > kMost).any()) return false;
@@ -18,7 +20,6 @@ bool scale_move(Particle& particle, const Model& model,
     return log_marginal(at, model, pool.rows(), squares) +
            model.scales.log_density(at.own.log_inverse());
   };
-  Particle to;
   to.set = particle.set;
   to.noise = particle.noise;
   to.coef = particle.coef;
@@ -32,10 +33,10 @@ bool scale_move(Particle& particle, const Model& model,
   if (!(std::log(u) < log_posterior(to) - log_posterior(particle))) {
     return false;
   }
-  particle.own = std::move(to.own);
-  particle.gram = std::move(to.gram);
-  particle.rhs = std::move(to.rhs);
-  particle.factor = std::move(to.factor);
+  std::swap(particle.own, to.own);
+  std::swap(particle.gram, to.gram);
+  std::swap(particle.rhs, to.rhs);
+  std::swap(particle.factor, to.factor);
   return true;
 }
 

@@ -7,10 +7,17 @@ namespace srvm {
 
 /// A Metropolis step to these inverse bandwidths, proposed symmetrically in
 /// their logarithms, with the coefficients integrated out: (S51). True if it
-/// was accepted.
+/// was accepted. `spare` is room for the particle that is proposed.
 bool scale_move(Particle& particle, const Model& model,
                 const CandidatePool& pool, const Eigen::VectorXd& log_inverse,
-                Rng& rng);
+                Rng& rng, Particle& spare);
+
+inline bool scale_move(Particle& particle, const Model& model,
+                       const CandidatePool& pool,
+                       const Eigen::VectorXd& log_inverse, Rng& rng) {
+  Particle spare;
+  return scale_move(particle, model, pool, log_inverse, rng, spare);
+}
 
 }  // namespace srvm
 }  // namespace kernelbayes
