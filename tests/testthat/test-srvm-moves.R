@@ -515,8 +515,8 @@ test_that("a Gibbs sweep of the scaled form has its three conditionals", {
 test_that("the noise is drawn given the ratio, without the coefficients", {
   # Null: IG(a + a' + t/2, b + b' / ratio + R/2), R = y'(I + ratio Phi Phi')^-1 y;
   # Kolmogorov-Smirnov, 1e-4 over all. The state before has noise and coef; draws
-  # outside the bounds leave it. Seen to fail without a', without b', and if the
-  # factor is not scaled.
+  # outside the bounds leave it. Seen to fail without a', without b', without the
+  # shift, and if the factor is not scaled.
   ratio <- coef / noise
   p <- lapply(gibbs_cases, function(case) {
     lapply(list(gibbs_priors, bounded_priors), function(priors) {
