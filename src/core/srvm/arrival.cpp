@@ -108,7 +108,7 @@ void score_row(Particle& particle, const Model& model,
   arrival.power = pool.power();
   arrival.response = model.response;
   arrival.y = pool.latest_response();
-  arrival.df = model.df;
+  arrival.df = particle.df;
   arrival.noise = particle.noise;
   if (!arrival.first() && model.response == Response::kStudent) {
     arrival.omega = particle.latent[pool.latest_place()];

@@ -27,6 +27,7 @@ struct MoveCounts {
 struct Particle {
   std::vector<int> set;  // candidates
   double noise = 1, coef = 1;
+  double df = 0;  // of Student's t
   LowerTriangle gram;
   std::vector<double> rhs;
   Cholesky factor;
