@@ -166,12 +166,12 @@ test_that("results report the degrees of freedom and average over them", {
   expect_length(head_draws(fit, fit$runs[[1]], 7)$df, 7)
 })
 
-test_that("averages over kernels and dictionaries learn it too", {
+test_that("several kernels, dictionaries and bounded candidates learn it too", {
   for (kernel in list(
     list(kernel_gaussian(0.5), kernel_gaussian(1)),
     kernel_dictionary(kernel_gaussian(0.5), kernel_linear())
   )) {
-    fit <- fit_df(kernel = kernel)
+    fit <- fit_df(kernel = kernel, memory = srvm_memory(candidates = 10))
     expect_true(all(is.finite(predict(fit, interval = "prediction"))))
     expect_identical(checked_fit(fit), fit)
     expect_length(srvm_pool(fit)$df, length(srvm_pool(fit)$k))

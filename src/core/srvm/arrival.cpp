@@ -144,7 +144,7 @@ EnteringRow::EnteringRow(const Arrival& arrival, double power, Rng& rng)
   const double a = student_shape(arrival.df, power), b = arrival.df / 2;
   const double rate = b + std::max(square, 0.0) / 2;
   const bool prior = rng.uniform() < 0.5;
-  omega_ = rng.gamma(a) / (prior ? b : rate);
+  omega_ = std::max(rng.gamma(a) / (prior ? b : rate), kLeastWeight);
   const double log_odds = a * std::log(rate / b) - (rate - b) * omega_;
   log_factor_ = power * log_peak(arrival.df, arrival.noise) + std::log(2.0) -
                 log_add(0, log_odds);

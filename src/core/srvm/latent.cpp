@@ -195,8 +195,9 @@ void draw_weights(Particle& particle, const CandidatePool& pool,
   const double df = particle.df;
   for (Eigen::Index s = 0; s < r.size(); ++s) {
     const double power = s == latest ? pool.power() : 1;
-    particle.latent[s] = 2 * rng.gamma(power * (df + 1) / 2) /
-                         (df + r[s] * r[s] / particle.noise);
+    const double weight = 2 * rng.gamma(power * (df + 1) / 2) /
+                          (df + r[s] * r[s] / particle.noise);
+    particle.latent[s] = std::max(weight, kLeastWeight);
   }
 }
 
