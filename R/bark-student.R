@@ -1,8 +1,8 @@
 # Student-t noise in bark fits. Its sampler is in src/core/bark/student.cpp;
 # predictions use noise_df().
 
-# Degrees of freedom with equal probabilities, if they are learned. A chain
-# starts with the first; the last is nearly the normal distribution.
+# Degrees of freedom with equal probabilities, if they are learned. A chain of
+# bark() starts with the first; the last is nearly the normal distribution.
 learned_df <- c(8, 2.5, 3, 4, 5, 6, 11, 16, 32, 64, 1000)
 
 is_student_prior <- function(prior) {

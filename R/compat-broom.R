@@ -11,7 +11,7 @@
 #'   `"credible"` (for f).
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for `sigma` (not for two
-#'   classes), `tau`, `k`, and where they are learned `lambda` and
+#'   classes), `tau`, `k`, and where they are learned `df`, `lambda` and
 #'   `bandwidth[<predictor>]`, with `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
 #'   `conf.high`. `glance()`: one line with `nobs`, `log_evidence`, `mc_se`,
 #'   `k`, `sigma`, `ess_fraction`, `seconds` (batch fits: `nobs`, `k`, `sigma`,
@@ -38,7 +38,7 @@ tidy.kb_srvm <- function(x, level = 0.9, ...) {
   pool <- srvm_pool(x)
   draws <- srvm_parameters(x, pool)
   shown <- c(
-    if (!is_probit(x)) "sigma", "tau", "k", "lambda",
+    if (!is_probit(x)) "sigma", "tau", "k", "df", "lambda",
     if (learns_scales(x$settings)) bandwidth_names(x)
   )
   tidy_weighted(draws[intersect(shown, names(draws))], pool$weights, level)

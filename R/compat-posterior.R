@@ -10,8 +10,8 @@
 #' @return A [posterior::draws_df] (for batch fits with the chains and
 #'   iterations they come from) with the variables `sigma` (noise standard
 #'   deviation), `tau` (standard deviation of the coefficients), `k` (number of
-#'   centres), `Intercept` if the model has one, `lambda` (rate of the number of
-#'   centres) and `bandwidth[<predictor>]` (in units of the predictor as the model
+#'   centres), `Intercept` if the model has one, `df` (degrees of freedom of the
+#'   noise), `lambda` (rate of the number of centres) and `bandwidth[<predictor>]` (in units of the predictor as the model
 #'   sees it) if they are learned, `kernel` (its number, as in
 #'   [kernel_posterior()]) if kernels are averaged, and with a
 #'   [kernel_dictionary()] `k_kernel[h]` (number of centres with its kernel h);
@@ -75,6 +75,7 @@ srvm_parameters <- function(fit, pool) {
     out$Intercept <- unscale_mean(scaling, first)
   }
   prior <- fit$settings$prior
+  if (learns_df(fit)) out$df <- pool$df
   if (is_learned_lambda(prior)) {
     # After (S2).
     out$lambda <- with_local_seed(fit$seed, stats::rgamma(

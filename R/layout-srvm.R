@@ -95,8 +95,9 @@ srvm_prior_layout <- layout(
       sum(p) > 0
   }, "weights of the kernels"),
   df = such_that(function(df) {
-    is.null(df) || is.double(df) && length(df) == 1 && isTRUE(df > 0)
-  }, "a positive number or Inf"),
+    is.null(df) || is.double(df) && length(df) > 0 && isTRUE(all(df > 0)) &&
+      (length(df) == 1 || all(is.finite(df)))
+  }, "a positive number or Inf, or positive numbers"),
   ard = maybe(positive(1))
 )
 
@@ -163,7 +164,8 @@ srvm_particles_layout <- layout(
   sets = counts(sum(k), 1, candidates),
   noise = positive(n), coef = positive(n),
   factor = triangles(p), z = numbers(total),
-  log_inverse = where(learns_scales(settings), numbers(n * columns))
+  log_inverse = where(learns_scales(settings), numbers(n * columns)),
+  df = where(length(settings$prior$df) > 1, positive(n))
 )
 
 srvm_draws_layout <- layout(

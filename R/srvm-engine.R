@@ -45,6 +45,7 @@ model_config <- function(settings) {
     coef = variance_config(prior$coef, settings$limits$coef),
     intercept = settings$intercept, scaled = is_scaled(settings),
     shift = settings$shift, response = response_name(settings),
+    # Known, or values with equal probabilities.
     df = if (is_student(settings)) prior$df else 0,
     # In the core 0 means no bound.
     window = if (is.finite(memory$window)) memory$window else 0L,
@@ -53,9 +54,7 @@ model_config <- function(settings) {
   )
 }
 
-is_student <- function(settings) {
-  !is.null(settings$prior$df) && is.finite(settings$prior$df)
-}
+is_student <- function(settings) is_student_prior(settings$prior)
 
 response_name <- function(settings) {
   if (identical(settings$family, "probit")) {

@@ -17,6 +17,7 @@ head_draws.kb_srvm_mcmc <- function(fit, run, n) {
   if (learns_scales(fit$settings)) {
     sizes[["log_inverse"]] <- n * ncol(fit$data$x)
   }
+  if (learns_df(fit)) sizes[["df"]] <- n
   run[names(sizes)] <- Map(cut, run[names(sizes)], sizes)
   sizes <- c(beta = p, noise = n, coef = n)
   if (is_latent(fit$settings)) sizes[["log_lik"]] <- n
@@ -73,6 +74,7 @@ chain_matrices.kb_srvm_mcmc <- function(fit) {
     if (!is_probit(fit)) list(
       sigma = unscale_sd(scaling, sqrt(column(function(run) run$draws$noise)))
     ),
+    if (learns_df(fit)) list(df = column(function(run) run$df)),
     list(
       tau = unscale_sd(scaling, sqrt(column(function(run) run$draws$coef))),
       k = column(function(run) as.double(run$k)),

@@ -48,7 +48,7 @@ srvm_noise_line <- function(x, show) {
   if (!is_probit(x)) {
     paste0(
       if (is_student(x$settings)) "  noise scale:  " else "  noise sd:     ",
-      show(stats::sigma(x)), student_line(x$settings$prior, ", "), "\n"
+      show(stats::sigma(x)), student_words(x, show), "\n"
     )
   }
 }
@@ -482,13 +482,15 @@ coef.kb_srvm <- function(object, ...) {
 #' Log likelihood at the posterior mean
 #'
 #' The log likelihood of the training responses given the posterior mean of f
-#' and of the noise standard deviation (for Student-t noise its scale). To
-#' compare models use [evidence()].
+#' and of the noise standard deviation (for Student-t noise its scale; degrees of
+#' freedom that are learned enter by the mean of their inverse). To compare models
+#' use [evidence()].
 #'
 #' @param object A fit of [srvm()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return An object of class `logLik`; `df` is the posterior mean number of
-#'   coefficients plus the two variances.
+#'   coefficients plus the two variances, and 1 where degrees of freedom of the
+#'   noise are learned.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -500,18 +502,21 @@ coef.kb_srvm <- function(object, ...) {
 logLik.kb_srvm <- function(object, ...) {
   object <- checked_fit(object, ...)
   k <- model_size(object)
+  pool <- srvm_pool(object)
+  df <- noise_df(object, pool)
   density <- if (is_probit(object)) {
     stats::predict(object, type = "log_score")
   } else {
     log_noise_density(
       stats::residuals(object),
       stats::sigma(object) / sqrt(row_weights(object)[training_rows(object)]),
-      noise_df(object, NULL)
+      # At means, of 1 / df too.
+      if (learns_df(object)) 1 / sum(pool$weights / df) else df
     )
   }
   structure(sum(density),
     df = sum(k$k * k$probability) + object$settings$intercept +
-      2 - is_probit(object),
+      2 - is_probit(object) + learns_df(object),
     nobs = length(density), class = "logLik"
   )
 }

@@ -10,7 +10,8 @@
 #'
 #' @return List: `k`, `sets` (candidates), `noise`, `coef`, `factor`, `z` (as
 #'   in a state), `draws`, `weights` (sum to 1), `kernel` (of each particle, by
-#'   number), `bandwidths` (those that are learned, p x particles), `rows` (the
+#'   number), `bandwidths` (those that are learned, p x particles), `df` (if they
+#'   are learned), `rows` (the
 #'   row of the fit's data of each candidate).
 #' @noRd
 srvm_pool <- function(fit) {
@@ -39,6 +40,7 @@ srvm_pool <- function(fit) {
     },
     noise = if (scaled) draws$noise else glue("noise"),
     coef = glue("coef"), factor = glue("factor"), z = glue("z"),
+    df = if (learns_df(fit)) glue("df"),
     draws = draws, weights = particle_weights(fit, runs),
     rows = rows
   )
@@ -262,5 +264,11 @@ posterior_draws.kb_srvm <- srvm_draws
 noise_variance.kb_srvm <- function(fit, pool) pool$noise
 #' @export
 noise_df.kb_srvm <- function(fit, pool) {
-  if (is_student(fit$settings)) fit$settings$prior$df else Inf
+  if (learns_df(fit)) {
+    pool$df
+  } else if (is_student(fit$settings)) {
+    fit$settings$prior$df
+  } else {
+    Inf
+  }
 }

@@ -198,7 +198,9 @@ srvm_family <- function(family, reference) {
 #'   the kernels of a [kernel_dictionary()], which is one model.
 #' @param df Degrees of freedom of the noise, which is Student's t with a
 #'   scale \eqn{\sigma} whose square has the prior `noise`: a number above 0,
-#'   taken as known, or `Inf` for normal noise. For numeric responses; not in the
+#'   taken as known, `Inf` for normal noise, or `"learn"`: 2.5, 3, 4, 5, 6, 8, 11,
+#'   16, 32, 64 or 1000 (nearly normal noise) with equal prior probabilities, as in
+#'   [bark()]. For numeric responses; not in the
 #'   scaled form, with a window or forgetting, nor with a proposal other than
 #'   `"adapted"` (`kb_error_argument`). See [srvm()].
 #' @param ard With a bandwidth `"ard"`, such as `kernel_matern("ard")`: the

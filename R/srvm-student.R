@@ -1,13 +1,23 @@
 # Student-t noise in srvm fits. Its sampler is in src/core/srvm; predictions use
-# noise_df().
+# noise_df(). Degrees of freedom that are learned have the values, and the prior, of
+# bark().
 
+#' @return Degrees of freedom, several if they are learned.
+#' @noRd
 check_df <- function(df, scaled) {
-  if (!identical(df, Inf)) df <- check_number(df, 0, open = TRUE)
-  if (scaled && is.finite(df)) {
+  given <- df
+  if (identical(df, "learn")) {
+    df <- learned_df
+  } else if (is.character(df)) {
+    bad_argument(df, "df", "a number above 0, Inf or \"learn\"")
+  } else if (!identical(df, Inf)) {
+    df <- check_number(df, 0, open = TRUE)
+  }
+  if (scaled && !identical(df, Inf)) {
     kb_abort(c(
       "{.arg df} must be Inf in the scaled form, which integrates the noise
        variance out.",
-      x = "It is {format(df)}.",
+      x = "It is {format(given)}.",
       i = "Use {.code scaled = FALSE}."
     ), "argument", argument = "df")
   }
@@ -25,6 +35,16 @@ refuse_student <- function(settings) {
            with {.code srvm_prior(df = Inf)} a window is possible."
     ), c("not_defined", "argument"), argument = "memory")
   }
+}
+
+# What print() of a fit adds to its noise
+student_words <- function(fit, show) {
+  if (!learns_df(fit)) {
+    return(student_line(fit$settings$prior, ", "))
+  }
+  pool <- srvm_pool(fit)
+  median <- weighted_quantile(pool$df, pool$weights, 0.5)
+  paste0(", Student's t, df ", show(median), " (learned)")
 }
 
 # NULL if the noise is normal

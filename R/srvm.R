@@ -49,6 +49,11 @@ NULL
 #' 0.285 with normal noise, 0.052 with `df = 4` and 0.046 with `df = 2`; without
 #' outliers it was 0.038 with normal noise and 0.040 with `df = 4`.
 #'
+#' With `df = "learn"` every particle or chain has its own degrees of freedom, which
+#' move together with \eqn{\sigma}, the weights \eqn{\omega} integrated out; results
+#' average over them, and [`tidy()`][tidy.kb_srvm] and
+#' [`as_draws()`][as_draws.kb_srvm] report them.
+#'
 #' @section Weights and offsets:
 #' With `weights` w the noise of row s has the variance \eqn{\sigma^2 / w_s}, or
 #' for Student-t noise the scale \eqn{\sigma / \sqrt{w_s}}. The weights are part

@@ -100,7 +100,7 @@ srvm::Model model(const Rcpp::List& config) {
   out.shift = config["shift"];
   out.scaled = config["scaled"];
   out.response = named(kResponses, config["response"]);
-  out.df = config["df"];
+  out.df = get<double>(config, "df");
   return out;
 }
 

@@ -233,7 +233,7 @@ fuzz_cases <- function() {
       }, c(chain_questions(few), srvm_questions(few)["model_size"])),
       srvm_student_mcmc = fit_case(function() {
         srvm(y ~ x, sinc,
-          kernel = k, method = "mcmc", prior = srvm_prior(df = 4),
+          kernel = k, method = "mcmc", prior = srvm_prior(df = "learn"),
           control = tiny_chains(n_moves = 3), seed = 1
         )
       }, c(chain_questions(new), srvm_questions(new)[

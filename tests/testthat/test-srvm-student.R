@@ -271,6 +271,22 @@ test_that("credible intervals are those of f", {
   expect_equal(augment(fit)$.lower, predict(fit, interval = "prediction")[, 2])
 })
 
+test_that("a row may enter at a power so low that its weight underflows", {
+  # Seen to fail: without the least weight, some of these runs stopped.
+  rough <- withr::with_seed(2, {
+    x <- round(stats::runif(40, -3, 3), 2)
+    data.frame(x = x, y = sin(2 * x) + stats::rt(40, 2) / 8)
+  })
+  for (seed in 1:15) {
+    fit <- suppressMessages(suppressWarnings(srvm(y ~ x, rough,
+      kernel = kernel_gaussian(0.5), prior = srvm_prior(df = 4), seed = seed,
+      control = smc_control(50, n_moves = 3),
+      memory = srvm_memory(candidates = 10)
+    )))
+    expect_true(is.finite(evidence(fit)$log_evidence), label = seed)
+  }
+})
+
 test_that("outliers do little harm", {
   outliers <- sim_sinc(50, seed = 3)
   outliers$y[1:5] <- outliers$y[1:5] + c(3, -2, 2.5, -3, 2)

@@ -14,18 +14,6 @@ double similarities(const Arithmetic& arithmetic,
   return out.sum();
 }
 
-int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng) {
-  double left = rng.uniform() * total;
-  int last = -1;
-  for (int i = 0; i < weights.size(); ++i) {
-    if (weights[i] <= 0) continue;
-    last = i;
-    left -= weights[i];
-    if (left < 0) break;
-  }
-  return last;
-}
-
 // (B27) with P of (B28): K is symmetric, so only the sums of similarities and
 // the priors of the two rows remain.
 bool local_move(State& state, double power, Rng& rng) {

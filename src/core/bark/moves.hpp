@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/choose.hpp"
 #include "state.hpp"
 
 namespace kernelbayes {
@@ -205,10 +206,6 @@ inline bool move_kernel(State& state, int j, const Place& place,
   return move_kernel(state, j, state.make_column(place), log_proposal, power,
                      rng);
 }
-
-/// An index chosen with probability proportional to its weight; -1 if no weight
-/// is above 0. `total` is their sum.
-int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng);
 
 /// The weights of rows as new places for a kernel, K^sharpness; their sum,
 /// without the place itself.

@@ -1,6 +1,6 @@
 // Student-t noise: normal with precision phi w omega, omega ~ Ga(df / 2, df /
 // 2). (B47).
-#include "core/student_density.hpp"
+#include "core/student_df.hpp"
 #include "kernelbayes/constants.hpp"
 #include "moves.hpp"
 
@@ -9,33 +9,21 @@ namespace bark {
 
 namespace {
 
-// The noise precision with which the middle of the noise has the same width at
-// other degrees of freedom, up to a factor.
-double matching_precision(double df) { return 1 + 0.8 / df; }
-
 // (B78): degrees of freedom with the precision that matches, given f, row
 // weights integrated out.
 void draw_df(State& state, const Eigen::VectorXd& residuals, Rng& rng) {
   const Prior& prior = state.prior();
-  const int count = static_cast<int>(prior.df.size());
-  if (count == 1) return;
-  Eigen::VectorXd log_weights(count), phi(count);
-  for (int k = 0; k < count; ++k) {
-    phi[k] = state.noise();
-    if (!prior.noise_fixed) {
-      phi[k] *=
-          matching_precision(prior.df[k]) / matching_precision(state.df());
-    }
-    log_weights[k] = student_log_likelihood(residuals, phi[k], prior.df[k]) +
-                     prior.noise_shape * std::log(phi[k]) -
-                     prior.noise_rate * phi[k];
-  }
-  const Eigen::VectorXd weights =
-      (log_weights.array() - log_weights.maxCoeff()).exp();
-  const int k = choose_weighted(weights, weights.sum(), rng);
-  if (k < 0) return;
-  state.set_df(prior.df[k]);
-  state.set_noise(phi[k]);
+  if (prior.df.size() == 1) return;
+  const auto log_density = [&](const StudentNoise& at) {
+    return student_log_likelihood(residuals, at.precision, at.df) +
+           prior.noise_shape * std::log(at.precision) -
+           prior.noise_rate * at.precision;
+  };
+  const StudentNoise to =
+      draw_student_noise(prior.df, {state.df(), state.noise()},
+                         prior.noise_fixed, log_density, rng);
+  state.set_df(to.df);
+  state.set_noise(to.precision);
 }
 
 }  // namespace

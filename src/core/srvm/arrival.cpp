@@ -108,7 +108,7 @@ void score_row(Particle& particle, const Model& model,
   arrival.power = pool.power();
   arrival.response = model.response;
   arrival.y = pool.latest_response();
-  arrival.df = model.df;
+  arrival.df = particle.df;
   arrival.noise = particle.noise;
   if (!arrival.first() && model.response == Response::kStudent) {
     arrival.omega = particle.latent[pool.latest_place()];
@@ -144,7 +144,7 @@ EnteringRow::EnteringRow(const Arrival& arrival, double power, Rng& rng)
   const double a = student_shape(arrival.df, power), b = arrival.df / 2;
   const double rate = b + std::max(square, 0.0) / 2;
   const bool prior = rng.uniform() < 0.5;
-  omega_ = rng.gamma(a) / (prior ? b : rate);
+  omega_ = std::max(rng.gamma(a) / (prior ? b : rate), kLeastWeight);
   const double log_odds = a * std::log(rate / b) - (rate - b) * omega_;
   log_factor_ = power * log_peak(arrival.df, arrival.noise) + std::log(2.0) -
                 log_add(0, log_odds);

@@ -110,6 +110,7 @@ void Chain::draw_start() {
   }
   particle_.noise = model.noise.draw(rng_);
   particle_.coef = model.coef.draw(rng_);
+  particle_.df = model.draw_df(rng_);
   if (particle_.own.any()) particle_.own.fill(pool_, particle_.set);
   if (model.latent()) particle_.latent.assign(x_.rows(), 1);
   sum_up(particle_, model, pool_);
@@ -142,6 +143,7 @@ void Chain::iterate() {
   if (after > 0 && after % settings_.thin == 0) record(noise, coef);
   if (after == 0) particle_.moves = MoveCounts();
   const std::vector<double> latent = particle_.latent;
+  const double df = particle_.df;
   // The bits of a chain that is restored here.
   if (particle_.own.any()) restore_sums(particle_, config_.model, pool_);
   if (config_.model.latent()) {
@@ -154,6 +156,7 @@ void Chain::iterate() {
   particle_.noise = noise;
   particle_.coef = coef;
   particle_.latent = latent;
+  particle_.df = df;
   if (config_.model.latent()) sum_up(particle_, config_.model, pool_);
   refactor(particle_, config_.model);
   if (!is_valid()) {
@@ -214,6 +217,7 @@ void Chain::record(double noise, double coef) {
   draws_.drawn_noise.push_back(particle_.noise);
   draws_.drawn_coef.push_back(particle_.coef *
                               (model.scaled ? particle_.noise : 1));
+  draws_.df.push_back(particle_.df);
   if (!model.latent()) return;
   draws_.log_likelihood.push_back(
       log_likelihood(particle_, model, pool_, scratch_.a));
@@ -231,6 +235,7 @@ void ChainDraws::transfer(Archive& archive, const Model& model) {
   archive("factor", factor);
   archive("z", z);
   if (model.learns_scales()) archive("log_inverse", log_inverse);
+  if (model.learns_df()) archive("df", df);
   archive.within("draws", [&](Archive& drawn) {
     drawn("beta", beta);
     drawn("noise", drawn_noise);
@@ -256,6 +261,7 @@ void Chain::transfer(Archive& archive) {
   archive.within("current", [&](Archive& list) {
     srvm::transfer(list, current, config_.model.intercept);
     transfer_scales(list, current, config_.model, x_.cols());
+    transfer_df(list, current, config_.model);
     list.require(current.size() == 1, "k", "for one particle");
     transfer_latent(list, current[0].latent);
   });

@@ -21,7 +21,7 @@ struct ChainDraws {
   std::vector<int> k, sets;
   std::vector<double> noise, coef, factor, z;
   std::vector<double> beta, drawn_noise, drawn_coef, log_inverse;
-  std::vector<double> log_likelihood;
+  std::vector<double> df, log_likelihood;
 
   void transfer(Archive& archive, const Model& model);
 };

@@ -9,12 +9,6 @@ namespace srvm {
 
 namespace {
 
-// Prior of the logarithm of a variance, as in (S18).
-double log_prior(const VariancePrior& prior, double value) {
-  if (value < prior.lower || value > prior.upper) return -HUGE_VAL;
-  return -prior.shape * std::log(value) - prior.scale / value;
-}
-
 bool move_variance(Particle& particle, double Particle::*which,
                    const VariancePrior& prior, const Model& model,
                    const CandidatePool& pool, double step, Rng& rng) {
@@ -22,10 +16,10 @@ bool move_variance(Particle& particle, double Particle::*which,
   const double squares = squared_responses(particle, model, pool);
   const double log_before =
       log_marginal(particle, model, pool.rows(), squares) +
-      log_prior(prior, value);
+      prior.log_density(value);
   const Cholesky factor = particle.factor;
   particle.*which *= std::exp(step * rng.normal());
-  double log_after = log_prior(prior, particle.*which);
+  double log_after = prior.log_density(particle.*which);
   if (std::isfinite(log_after)) {
     refactor(particle, model);
     log_after += log_marginal(particle, model, pool.rows(), squares);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <kernelbayes/kernel.hpp>
 #include <kernelbayes/rng.hpp>
 #include <kernelbayes/smc.hpp>
@@ -26,6 +27,12 @@ struct VariancePrior {
   double value = 1;  // if fixed, or the start
   double shape = 1, scale = 1;
   double lower = 0, upper = std::numeric_limits<double>::infinity();
+
+  /// Of the logarithm of the variance, up to a constant: as in (S18).
+  double log_density(double v) const {
+    if (v < lower || v > upper) return -HUGE_VAL;
+    return fixed ? 0 : -shape * std::log(v) - scale / v;
+  }
 
   double draw(Rng& rng) const { return draw_posterior(0, 0, value, rng); }
 
@@ -65,7 +72,8 @@ struct Model {
   bool intercept = true;
   bool scaled = false;
   Response response = Response::kNormal;
-  double df = 0;     // of Student's t
+  /// Of Student's t: known, or equally probable values.
+  std::vector<double> df{0};
   double shift = 0;  // subtracted from y for accuracy; not part of the model
 
   /// One per predictor that are learned, in place of `kernels`.
@@ -76,6 +84,11 @@ struct Model {
   bool learns_scales() const { return learned.has_value(); }
   OwnKernels own_kernels(const Eigen::MatrixXd& x) const {
     return {&x, *learned, arithmetic};
+  }
+  bool learns_df() const { return df.size() > 1; }
+  double draw_df(Rng& rng) const {
+    const auto count = static_cast<std::uint32_t>(df.size());
+    return learns_df() ? df[rng.index(count)] : df.front();
   }
   bool latent() const { return response != Response::kNormal; }
 };

@@ -54,7 +54,7 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
     pool_.leave_columns_to_particles(config_.model.own_kernels(x_));
   pool_.reserve(static_cast<int>(x.rows()));
   if (config_.model.response == Response::kStudent) {
-    rules_.emplace(config_.model.df);
+    for (const double df : config_.model.df) rules_.emplace(df, df);
   }
   if (x.rows() != y.rows()) {
     throw std::invalid_argument("x and y have different numbers of rows");
@@ -69,6 +69,7 @@ void Target::initialise(Particle& particle, Rng& rng) const {
   const Model& model = config_.model;
   particle.noise = model.noise.draw(rng);
   particle.coef = model.coef.draw(rng);
+  particle.df = model.draw_df(rng);
   if (model.learns_scales()) {
     particle.own.use(model.scales.draw(static_cast<int>(x_.cols()), rng));
   }
@@ -188,7 +189,8 @@ double Target::propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
                            Scratch& scratch) const {
   if (arrival.first()) {
     particle.log_predictive =
-        arrival.log_predictive(rules_ ? &*rules_ : nullptr) +
+        arrival.log_predictive(rules_.empty() ? nullptr
+                                              : &rules_.at(particle.df)) +
         std::log(pool_.latest_root());
     if (config_.smc.stops()) particle.moves = MoveCounts();
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <kernelbayes/smc.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -121,7 +122,7 @@ class Target {
   Eigen::MatrixXd x_;
   std::vector<Datum> y_;
   CandidatePool pool_;
-  std::optional<StudentRules> rules_;
+  std::map<double, StudentRules> rules_;          // by degrees of freedom
   std::vector<PriorStep> steps_, leaving_steps_;  // by kernel
   Records records_;
   bool rejuvenates_ = false;

@@ -50,6 +50,7 @@ void Filter::transfer(Archive& archive) {
   const int steps = state.time - config_.past;
   srvm::transfer(archive, particles, config_.model.intercept);
   transfer_scales(archive, particles, config_.model, target_.predictors());
+  transfer_df(archive, particles, config_.model);
   archive.require(particles.size() == n, "k", "one per particle");
   archive("log_evidence", state.log_evidence);
   archive("log_weights", state.log_weights, Want{Eigen::Index(n), 0, 0, true});

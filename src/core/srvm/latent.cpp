@@ -3,7 +3,7 @@
 #include <kernelbayes/normal_cdf.hpp>
 #include <kernelbayes/truncated_normal.hpp>
 
-#include "core/student_density.hpp"
+#include "core/student_df.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -143,32 +143,78 @@ CandidateSums candidate_sums(const Particle& particle, const Model& model,
   return own_sums(particle, model, pool, candidate, shared, g, pool.power());
 }
 
+namespace {
+
+void draw_responses(Particle& particle, const CandidatePool& pool,
+                    const std::vector<double>& f, Rng& rng) {
+  const double* y = pool.responses();
+  const std::size_t latest = pool.latest_place();
+  for (std::size_t s = 0; s < f.size(); ++s) {
+    if (y[s] == 0) continue;  // the row has left
+    const double power = s == latest ? pool.power() : 1;
+    const double sd = 1 / std::sqrt(power);
+    const double offset = pool.offsets()[s];
+    particle.latent[s] =
+        y[s] * positive_normal(y[s] * (f[s] + offset), sd, rng) - offset;
+  }
+}
+
+Eigen::VectorXd residuals(const CandidatePool& pool,
+                          const std::vector<double>& f) {
+  Eigen::VectorXd out(f.size());
+  for (std::size_t s = 0; s < f.size(); ++s)
+    out[s] = pool.responses()[s] - f[s];
+  return out;
+}
+
+// (S61).
+void draw_df(Particle& particle, const Model& model, const CandidatePool& pool,
+             const Eigen::VectorXd& r, Rng& rng) {
+  if (!model.learns_df()) return;
+  const Eigen::Index latest = pool.latest_place();
+  const double excess = latest < r.size() ? 1 - pool.power() : 0;
+  const auto log_density = [&](const StudentNoise& at) {
+    double sum = student_log_likelihood(r, at.precision, at.df) +
+                 model.noise.log_density(1 / at.precision);
+    if (excess > 0) {
+      sum -= excess *
+             student_log_likelihood(r.segment(latest, 1), at.precision, at.df);
+    }
+    return sum;
+  };
+  const StudentNoise to =
+      draw_student_noise(model.df, {particle.df, 1 / particle.noise},
+                         model.noise.fixed, log_density, rng);
+  particle.df = to.df;
+  if (!model.noise.fixed) particle.noise = 1 / to.precision;
+}
+
+void draw_weights(Particle& particle, const CandidatePool& pool,
+                  const Eigen::VectorXd& r, Rng& rng) {
+  const Eigen::Index latest = pool.latest_place();
+  const double df = particle.df;
+  for (Eigen::Index s = 0; s < r.size(); ++s) {
+    const double power = s == latest ? pool.power() : 1;
+    const double weight = 2 * rng.gamma(power * (df + 1) / 2) /
+                          (df + r[s] * r[s] / particle.noise);
+    particle.latent[s] = std::max(weight, kLeastWeight);
+  }
+}
+
+}  // namespace
+
 void draw_latent(Particle& particle, const Model& model,
                  const CandidatePool& pool, const std::vector<double>& beta,
                  Rng& rng) {
   const std::vector<double> f = fitted(particle, model, pool, beta);
-  const double* y = pool.responses();
-  const bool probit = model.response == Response::kProbit;
-  const std::size_t latest = pool.latest_place();
-  for (std::size_t s = 0; s < f.size(); ++s) {
-    if (y[s] == 0 && probit) continue;  // the row has left
-    const double power = s == latest ? pool.power() : 1;
-    if (probit) {
-      const double sd = 1 / std::sqrt(power);
-      const double offset = pool.offsets()[s];
-      particle.latent[s] =
-          y[s] * positive_normal(y[s] * (f[s] + offset), sd, rng) - offset;
-    } else {
-      const double r = y[s] - f[s];
-      particle.latent[s] = 2 * rng.gamma(power * (model.df + 1) / 2) /
-                           (model.df + r * r / particle.noise);
-    }
+  if (model.response == Response::kProbit) {
+    draw_responses(particle, pool, f, rng);
+    return sum_responses(particle, model, pool);
   }
-  if (probit) {
-    sum_responses(particle, model, pool);
-  } else {
-    sum_weighted(particle, model, pool);
-  }
+  const Eigen::VectorXd r = residuals(pool, f);
+  draw_df(particle, model, pool, r, rng);
+  draw_weights(particle, pool, r, rng);
+  sum_weighted(particle, model, pool);
 }
 
 void sum_up(Particle& particle, const Model& model, const CandidatePool& pool) {
@@ -187,17 +233,16 @@ double log_likelihood(const Particle& particle, const Model& model,
                       const CandidatePool& pool,
                       const std::vector<double>& beta) {
   const std::vector<double> f = fitted(particle, model, pool, beta);
-  const double* y = pool.responses();
   if (model.response == Response::kProbit) {
+    const double* y = pool.responses();
     double sum = 0;
     for (std::size_t s = 0; s < f.size(); ++s) {
       sum += log_normal_cdf(y[s] * (f[s] + pool.offsets()[s]));
     }
     return sum;
   }
-  Eigen::VectorXd residuals(f.size());
-  for (std::size_t s = 0; s < f.size(); ++s) residuals[s] = y[s] - f[s];
-  return student_log_likelihood(residuals, 1 / particle.noise, model.df);
+  return student_log_likelihood(residuals(pool, f), 1 / particle.noise,
+                                particle.df);
 }
 
 }  // namespace srvm

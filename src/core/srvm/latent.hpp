@@ -24,6 +24,7 @@ CandidateSums own_sums(const Particle& particle, const Model& model,
 ///   probit:   z_s ~ N(f_s, 1 / w) with z_s + offset_s on the side of y_s
 ///   Student:  omega_s ~ Gamma(w (df + 1) / 2, (df + r_s^2 / noise) / 2)
 /// where w is 1 except for a row that is entering (arrival.hpp): (S21), (S41).
+/// Degrees of freedom that are learned are drawn first, with the noise: (S61).
 void draw_latent(Particle& particle, const Model& model,
                  const CandidatePool& pool, const std::vector<double>& beta,
                  Rng& rng);

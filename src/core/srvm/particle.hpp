@@ -16,6 +16,10 @@ struct MoveCounts {
   int accepted[3] = {0, 0, 0};
 };
 
+/// Student's weights are not below this: at a low power of a row they would
+/// underflow to 0, which has no logarithm for (S29).
+constexpr double kLeastWeight = 1e-300;
+
 /// One hypothesis: a set S of centres and psi = (noise, coef), with the factor
 /// of A = gain G_SS + I / coef and z = L^-1 gain Phi'y, where gain is 1 /
 /// noise, or 1 in the scaled form, (S6). Row 0 is the intercept, if the model
@@ -27,6 +31,7 @@ struct MoveCounts {
 struct Particle {
   std::vector<int> set;  // candidates
   double noise = 1, coef = 1;
+  double df = 0;  // of Student's t
   LowerTriangle gram;
   std::vector<double> rhs;
   Cholesky factor;

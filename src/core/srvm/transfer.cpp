@@ -1,5 +1,6 @@
 #include "transfer.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -105,6 +106,21 @@ void transfer_scales(Archive& archive, std::vector<Particle>& particles,
   for (Particle& particle : particles) {
     particle.own.use(
         Eigen::Map<const Eigen::VectorXd>(from.take(predictors), predictors));
+  }
+}
+
+void transfer_df(Archive& archive, std::vector<Particle>& particles,
+                 const Model& model) {
+  if (!model.learns_df()) {
+    for (Particle& particle : particles) particle.df = model.df.front();
+    return;
+  }
+  archive.each<double>("df", particles,
+                       [](Particle& p) -> double& { return p.df; });
+  for (const Particle& particle : particles) {
+    const auto known = std::find(model.df.begin(), model.df.end(), particle.df);
+    archive.require(known != model.df.end(), "df",
+                    "among the values that the prior has");
   }
 }
 

@@ -15,6 +15,9 @@ void transfer(Archive& archive, std::vector<Particle>& particles,
 /// The inverse bandwidths of each particle, if they are learned.
 void transfer_scales(Archive& archive, std::vector<Particle>& particles,
                      const Model& model, Eigen::Index predictors);
+/// Their degrees of freedom.
+void transfer_df(Archive& archive, std::vector<Particle>& particles,
+                 const Model& model);
 /// Accumulated sums that cannot be recomputed bit by bit; `latent` of them per
 /// particle.
 void transfer_sums(Archive& archive, std::vector<Particle>& particles,
