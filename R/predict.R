@@ -111,14 +111,15 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
     if (has_student_noise(df)) {
       return(student_quantiles_cpp(
         moments$mean, moments$variance,
-        response_noise(fit, moments, pool, weights[rows]), pool$weights, df,
+        response_noise(fit, moments, pool, weights[rows]),
+        component_weights(moments, pool), df,
         probs
       ))
     }
     mixture_quantiles_cpp(
       moments$mean,
       predictive_variance(fit, moments, interval, pool, weights[rows]),
-      pool$weights, probs, stats::qnorm(probs)
+      component_weights(moments, pool), probs, stats::qnorm(probs)
     )
   })
   out <- do.call(rbind, c(list(matrix(0, 0, length(probs))), blocks))
@@ -145,14 +146,15 @@ regression_log_score <- function(fit, x, y, pool, weights = NULL) {
     if (has_student_noise(df)) {
       return(student_log_density_cpp(
         moments$mean, moments$variance,
-        response_noise(fit, moments, pool, weights[rows]), pool$weights, df,
+        response_noise(fit, moments, pool, weights[rows]),
+        component_weights(moments, pool), df,
         y[rows]
       ))
     }
     mixture_log_density_cpp(
       moments$mean,
       predictive_variance(fit, moments, "prediction", pool, weights[rows]),
-      pool$weights, y[rows]
+      component_weights(moments, pool), y[rows]
     )
   })
   as.double(unlist(blocks)) - log(scaling$y_scale)
@@ -168,8 +170,8 @@ regression_crps <- function(fit, x, y, pool, weights = NULL) {
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     mixture_crps_cpp(
       moments$mean, moments$variance,
-      response_noise(fit, moments, pool, weights[rows]), pool$weights,
-      noise_df(fit, pool), y[rows]
+      response_noise(fit, moments, pool, weights[rows]),
+      component_weights(moments, pool), noise_df(fit, pool), y[rows]
     )
   })
   out <- do.call(rbind, blocks)

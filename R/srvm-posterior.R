@@ -173,10 +173,12 @@ candidate_kernels <- function(fit, candidates, pool) {
 
 # Posterior mean of f at complete rows, in the response's units
 srvm_mean <- function(fit, x, pool) {
-  if (learns_scales(fit$settings)) {
-    blocks <- lapply(row_blocks(x, length(pool$k)), function(rows) {
-      at <- x[rows, , drop = FALSE]
-      drop(srvm_moments(fit, at, pool)$mean %*% pool$weights)
+  if (learns_scales(fit$settings) || length(new_points(fit, x, pool)) > 0) {
+    blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+      if (is.null(moments$weights)) {
+        return(drop(moments$mean %*% pool$weights))
+      }
+      rowSums(moments$mean * t(moments$weights))
     })
     f <- as.double(unlist(blocks, use.names = FALSE))
     return(unscale_mean(fit$settings$scaling, f))
@@ -192,19 +194,24 @@ srvm_mean <- function(fit, x, pool) {
   unscale_mean(fit$settings$scaling, f) + row_offset(fit, x)
 }
 
-# Mean and variance of f given each particle: points x particles, in the
+# Mean and variance of f given each particle: points x components, in the
 # units that the model sees
-srvm_moments <- function(fit, x, pool) {
-  moments <- if (learns_scales(fit$settings)) {
-    own_moments(fit, x, pool)
-  } else {
-    candidates <- sort(unique(pool$sets))
-    values <- srvm_values(fit, x, candidates, pool)
-    srvm_moments_of(fit, values, candidates, pool)
-  }
+srvm_moments <- function(fit, x, pool, new = new_points(fit, x, pool)) {
+  moments <- set_moments(fit, x, pool)
+  if (length(new) > 0) moments <- join_new_points(fit, x, pool, moments, new)
   moments$mean <- moments$mean +
     row_offset(fit, x) / fit$settings$scaling$y_scale
   moments
+}
+
+# Given the sets of particles
+set_moments <- function(fit, x, pool) {
+  if (learns_scales(fit$settings)) {
+    return(own_moments(fit, x, pool))
+  }
+  candidates <- sort(unique(pool$sets))
+  values <- srvm_values(fit, x, candidates, pool)
+  srvm_moments_of(fit, values, candidates, pool)
 }
 
 # The same, given kernel values, points x candidates
@@ -257,7 +264,7 @@ posterior_pool.kb_srvm <- function(fit) srvm_pool(fit)
 #' @export
 posterior_mean.kb_srvm <- srvm_mean
 #' @export
-posterior_moments.kb_srvm <- srvm_moments
+posterior_moments.kb_srvm <- function(fit, x, pool) srvm_moments(fit, x, pool)
 #' @export
 posterior_draws.kb_srvm <- srvm_draws
 #' @export

@@ -4,6 +4,7 @@
 #include "glue_kernel.cpp"
 #include "glue_mixing.cpp"
 #include "glue_mixture.cpp"
+#include "glue_srvm_new.cpp"
 
 // What follows only opens samplers and passes on what they give.
 #include "core/small.hpp"

@@ -8,6 +8,12 @@
 
 namespace {
 
+// Weights of the components of a row: its own part, or those of all rows.
+const double* weights_of(const Eigen::VectorXd& weights, Eigen::Index row,
+                         Eigen::Index components) {
+  return weights.data() + (weights.size() > components ? row * components : 0);
+}
+
 // Calls body(row, mixture) for each row of the n x N matrices.
 template <typename Body>
 void for_each_row(const Eigen::MatrixXd& means,
@@ -18,7 +24,8 @@ void for_each_row(const Eigen::MatrixXd& means,
     m = means.row(i);
     s = variances.row(i).cwiseSqrt().cwiseMax(1e-150);  // point masses
     body(i, kernelbayes::NormalMixture{static_cast<int>(m.size()),
-                                       weights.data(), m.data(), s.data()});
+                                       weights_of(weights, i, m.size()),
+                                       m.data(), s.data()});
   }
 }
 
@@ -35,9 +42,9 @@ void for_each_student(const Eigen::MatrixXd& means,
     m = means.row(i);
     v = variances.row(i);
     s = noise.row(noise.rows() == 1 ? 0 : i);
-    body(i,
-         kernelbayes::StudentMixture{static_cast<int>(m.size()), weights.data(),
-                                     m.data(), v.data(), s.data(), rules});
+    body(i, kernelbayes::StudentMixture{static_cast<int>(m.size()),
+                                        weights_of(weights, i, m.size()),
+                                        m.data(), v.data(), s.data(), rules});
   }
 }
 
@@ -134,7 +141,9 @@ Eigen::MatrixXd mixture_crps_cpp(const Eigen::MatrixXd& means,
   Eigen::MatrixXd out(means.rows(), 2);
   kernelbayes::SumMixture mixture(df);
   for (Eigen::Index i = 0; i < means.rows(); ++i) {
-    mixture.set(weights, means.row(i), variances.row(i),
+    const Eigen::Map<const Eigen::VectorXd> own(
+        weights_of(weights, i, means.cols()), means.cols());
+    mixture.set(own, means.row(i), variances.row(i),
                 noise.row(noise.rows() == 1 ? 0 : i));
     out(i, 0) = mixture.crps(y[i]);
     out(i, 1) = mixture.below(y[i]);

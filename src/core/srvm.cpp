@@ -16,6 +16,7 @@
 #include "srvm/gibbs.cpp"
 #include "srvm/latent.cpp"
 #include "srvm/moments.cpp"
+#include "srvm/new_point.cpp"
 #include "srvm/moves.cpp"
 #include "srvm/noise_draw.cpp"
 #include "srvm/own_columns.cpp"

@@ -1,0 +1,114 @@
+# Predictions at new points. A row may be a centre when it arrives, and so may a
+# new point: given each particle f is there a mixture of two normals, without and
+# with the kernel at the point, (S62). Without it intervals are too short where
+# centres are far away (Rasmussen and Quinonero-Candela, 2005).
+
+# Of chains that many draws are used, evenly spaced: each costs as much as a
+# particle.
+most_draws_at_new <- 250
+
+may_join <- function(fit) {
+  settings <- fit$settings
+  !is_latent(settings) && !is_bounded(settings$memory) &&
+    !has_dictionary(fit) && !is_improper(settings$prior) &&
+    !identical(fit$control$proposal, "paper")
+}
+
+#' Which complete rows are no candidates of the pool?
+#' @noRd
+new_points <- function(fit, x, pool) {
+  if (!may_join(fit)) {
+    return(integer())
+  }
+  key <- function(x) do.call(paste, unname(as.data.frame(x)))
+  which(!key(kernel_part(fit, x)) %in% key(fit$data$x[pool$rows, , drop = FALSE]))
+}
+
+#' Moments with the mixtures of new points
+#'
+#' @param moments Of f given the sets of all particles, for all points.
+#' @param new Numbers of the new points among the rows of `x`.
+#' @return The list, points x components, with `noise` of the same shape, and
+#'   `weights`, components x points.
+#' @noRd
+join_new_points <- function(fit, x, pool, moments, new) {
+  used <- if (inherits(fit, "kb_mcmc")) {
+    spread_over(length(pool$weights), min(most_draws_at_new, length(pool$weights)))
+  } else {
+    seq_along(pool$weights)
+  }
+  joined <- moments_at_new(fit, x[new, , drop = FALSE], pool_part(fit, pool, used))
+  width <- max(ncol(moments$mean), ncol(joined$mean))
+  wide <- function(v, at_new) {
+    v <- cbind(v, v)[, seq_len(width), drop = FALSE]
+    v[new, seq_len(ncol(at_new))] <- at_new
+    v
+  }
+  noise <- matrix(pool$noise, nrow(x), length(pool$noise), byrow = TRUE)
+  weights <- matrix(0, width, nrow(x))
+  weights[seq_along(pool$weights), ] <- pool$weights
+  weights[, new] <- 0
+  weights[seq_len(nrow(joined$weights)), new] <- joined$weights
+  list(
+    mean = wide(moments$mean, joined$mean),
+    variance = wide(moments$variance, joined$variance),
+    noise = wide(noise, joined$noise), weights = weights
+  )
+}
+
+# Of new points only: all runs and kernels
+moments_at_new <- function(fit, x, pool) {
+  engine <- fit_engine(fit)
+  seen <- seq_len(if (inherits(fit, "kb_mcmc")) nrow(engine$x) else fit$time)
+  x <- scaling_x(fit$settings$scaling, kernel_part(fit, x))
+  kernels <- settings_kernels(fit$settings)
+  at_kernel <- function(h) {
+    part <- pool_part(fit, pool, which(pool$kernel == h))
+    config <- model_config(fit$settings)
+    config$kernel <- kernels[[h]]
+    config$simd <- fit$simd
+    out <- srvm_new_moments_cpp(
+      config, part, match(part$rows, fit$sequence), part$noise,
+      if (is.null(part$bandwidths)) matrix(0, 0, 0) else part$bandwidths,
+      engine$x[seen, , drop = FALSE], engine$y[seen, , drop = FALSE], x
+    )
+    out$log_weight <- out$log_weight + log(rep(part$weights, 2))
+    out$noise <- matrix(rep(part$noise, 2), nrow(x), 2 * length(part$k),
+      byrow = TRUE
+    )
+    out
+  }
+  parts <- lapply(sort(unique(pool$kernel)), at_kernel)
+  glue <- function(name, bind) do.call(bind, lapply(parts, `[[`, name))
+  log_weight <- glue("log_weight", rbind)
+  weights <- exp(sweep(log_weight, 2, apply(log_weight, 2, max)))
+  list(
+    mean = glue("mean", cbind), variance = glue("variance", cbind),
+    noise = glue("noise", cbind), weights = sweep(weights, 2, colSums(weights), "/")
+  )
+}
+
+#' Some of a pool's particles, with candidates numbered as those of one kernel
+#' @param chosen Their numbers, increasing.
+#' @noRd
+pool_part <- function(fit, pool, chosen) {
+  size <- pool$k + fit$settings$intercept
+  among <- function(v, sizes) v[rep(seq_along(sizes), sizes) %in% chosen]
+  points <- length(pool$rows) %/% n_kernels(fit$settings)
+  weights <- pool$weights[chosen]
+  list(
+    k = pool$k[chosen],
+    sets = (among(pool$sets, pool$k) - 1L) %% points + 1L,
+    kernel = pool$kernel[chosen],
+    bandwidths = pool$bandwidths[, chosen, drop = FALSE],
+    noise = pool$noise[chosen], coef = pool$coef[chosen],
+    factor = among(pool$factor, size * (size + 1) / 2),
+    z = among(pool$z, size), weights = weights,
+    rows = pool$rows[seq_len(points)]
+  )
+}
+
+# Weights of components: of each row's, components x rows, or of all
+component_weights <- function(moments, pool) {
+  if (is.null(moments$weights)) pool$weights else as.vector(moments$weights)
+}

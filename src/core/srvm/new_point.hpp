@@ -1,0 +1,38 @@
+#pragma once
+
+#include "moments.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+/// Kernel values of m new points, which are no candidates, for one particle.
+struct NewPoints {
+  Eigen::MatrixXd at_set;       // m x k: with its centres, in its order
+  Eigen::MatrixXd rows_set;     // t x k: of the rows with these
+  Eigen::MatrixXd rows_points;  // t x m: of the rows with the points
+  Eigen::VectorXd self;         // m: of the points with themselves
+};
+
+/// Responses as the model sees them, minus its shift and times roots of
+/// weights.
+struct SeenRows {
+  Eigen::VectorXd y, roots;
+};
+
+/// f at new points given one particle: normal with a column of `mean` and
+/// `variance` for the set as it is and, where the point is itself a centre, one
+/// for the set with it; and log weights of the two, up to what all particles
+/// have in common.
+struct NewMoments {
+  Eigen::Ref<Eigen::VectorXd> mean, variance, log_weight;
+  Eigen::Ref<Eigen::VectorXd> joined_mean, joined_variance, joined_log_weight;
+};
+
+/// (S62), (S63), each point on its own. `step` is that of the prior to one more
+/// candidate; `noise` the particle's, in the scaled form a draw of it.
+void moments_at_new(const Particle& particle, const Model& model,
+                    const PriorStep& step, const SeenRows& rows,
+                    const NewPoints& points, double noise, NewMoments out);
+
+}  // namespace srvm
+}  // namespace kernelbayes

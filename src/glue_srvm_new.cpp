@@ -1,0 +1,115 @@
+#include <RcppEigen.h>
+
+#include "core/srvm/new_point.hpp"
+#include "core/srvm/transfer.hpp"
+#include "glue/archive.hpp"
+#include "glue/lists.hpp"
+#include "glue/srvm_from_r.hpp"
+
+namespace {
+
+using namespace kernelbayes;
+
+srvm::SeenRows seen_rows(const Eigen::MatrixXd& y, double shift) {
+  srvm::SeenRows out;
+  const auto data = srvm::data_of(y, shift);
+  out.y.resize(y.rows());
+  out.roots.resize(y.rows());
+  for (Eigen::Index s = 0; s < y.rows(); ++s) {
+    out.y[s] = data[s].y;
+    out.roots[s] = data[s].root;
+  }
+  return out;
+}
+
+// Kernel values of rows with new points and with each other, for one particle.
+class Values {
+ public:
+  Values(const srvm::Model& model, const Eigen::MatrixXd& x,
+         const Eigen::MatrixXd& points, const Eigen::MatrixXd& bandwidths)
+      : model_(model), x_(x), points_(points), bandwidths_(bandwidths) {
+    if (model.learns_scales()) return;
+    gram_.resize(x.rows(), x.rows());
+    model.kernels[0].gram(x, gram_);
+    shared_.rows_points.resize(x.rows(), points.rows());
+    model.kernels[0].block(x, points, shared_.rows_points);
+    shared_.self.resize(points.rows());
+    model.kernels[0].diagonal(points, shared_.self);
+  }
+
+  /// `centres` are rows.
+  const srvm::NewPoints& of(int particle, const std::vector<int>& centres) {
+    if (model_.learns_scales()) evaluate(bandwidths_.col(particle));
+    const int k = static_cast<int>(centres.size());
+    shared_.rows_set.resize(x_.rows(), k);
+    shared_.at_set.resize(points_.rows(), k);
+    for (int j = 0; j < k; ++j) {
+      if (model_.learns_scales()) {
+        column(x_.row(centres[j]), shared_.rows_set.col(j));
+      } else {
+        shared_.rows_set.col(j) = gram_.col(centres[j]);
+      }
+      shared_.at_set.col(j) = shared_.rows_points.row(centres[j]);
+    }
+    return shared_;
+  }
+
+ private:
+  void evaluate(const Eigen::VectorXd& bandwidths) {
+    squares_ = bandwidths.array().square().inverse();
+    shared_.self.setOnes(points_.rows());
+    shared_.rows_points.resize(x_.rows(), points_.rows());
+    for (Eigen::Index i = 0; i < points_.rows(); ++i) {
+      column(points_.row(i), shared_.rows_points.col(i));
+    }
+  }
+  void column(const Eigen::VectorXd& centre, Eigen::Ref<Eigen::VectorXd> out) {
+    const Eigen::VectorXd ones = Eigen::VectorXd::Ones(x_.rows());
+    model_.learned->evaluate(Arithmetic::best(), squares_, x_, centre, ones,
+                             out);
+  }
+
+  const srvm::Model& model_;
+  const Eigen::MatrixXd &x_, &points_, &bandwidths_;
+  Eigen::MatrixXd gram_;
+  Eigen::VectorXd squares_;
+  srvm::NewPoints shared_;
+};
+
+}  // namespace
+
+// Components of the posterior of f at new points: `mean` and `variance`, points
+// x 2N, and log weights, 2N x points, up to a constant: of N particles, then of
+// these with the point as a centre. `rows` (from 1) are those of candidates.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state,
+                                const std::vector<int>& rows,
+                                const Eigen::VectorXd& noise,
+                                const Eigen::MatrixXd& bandwidths,
+                                const Eigen::MatrixXd& x,
+                                const Eigen::MatrixXd& y,
+                                const Eigen::MatrixXd& points) {
+  const srvm::Model model = srvm_r::model(config);
+  std::vector<srvm::Particle> particles;
+  ListReader reader(state);
+  srvm::transfer(reader, particles, model.intercept);
+  const int n = static_cast<int>(particles.size());
+  const srvm::SeenRows seen = seen_rows(y, model.shift);
+  const srvm::PriorStep step(model.centres, static_cast<int>(rows.size()) + 1);
+  Values values(model, x, points, bandwidths);
+  Eigen::MatrixXd mean(points.rows(), 2 * n), variance(points.rows(), 2 * n),
+      log_weight(points.rows(), 2 * n);
+  for (int i = 0; i < n; ++i) {
+    std::vector<int> centres;
+    for (int candidate : particles[i].set) {
+      centres.push_back(rows[candidate] - 1);
+    }
+    moments_at_new(
+        particles[i], model, step, seen, values.of(i, centres), noise[i],
+        {mean.col(i), variance.col(i), log_weight.col(i), mean.col(n + i),
+         variance.col(n + i), log_weight.col(n + i)});
+  }
+  return Rcpp::List::create(Rcpp::_["mean"] = mean,
+                            Rcpp::_["variance"] = variance,
+                            Rcpp::_["log_weight"] = log_weight.transpose());
+}
