@@ -32,12 +32,11 @@ new_points <- function(fit, x, pool) {
 #'   `weights`, components x points.
 #' @noRd
 join_new_points <- function(fit, x, pool, moments, new) {
-  used <- if (inherits(fit, "kb_mcmc")) {
-    spread_over(length(pool$weights), min(most_draws_at_new, length(pool$weights)))
-  } else {
-    seq_along(pool$weights)
-  }
-  joined <- moments_at_new(fit, x[new, , drop = FALSE], pool_part(fit, pool, used))
+  draws <- length(pool$weights)
+  most <- if (inherits(fit, "kb_mcmc")) most_draws_at_new else draws
+  joined <- moments_at_new(
+    fit, x[new, , drop = FALSE], pool, spread_over(draws, min(draws, most))
+  )
   width <- max(ncol(moments$mean), ncol(joined$mean))
   wide <- function(v, at_new) {
     v <- cbind(v, v)[, seq_len(width), drop = FALSE]
@@ -56,14 +55,14 @@ join_new_points <- function(fit, x, pool, moments, new) {
   )
 }
 
-# Of new points only: all runs and kernels
-moments_at_new <- function(fit, x, pool) {
+# Of new points only, given the draws `used`
+moments_at_new <- function(fit, x, pool, used) {
   engine <- fit_engine(fit)
   seen <- seq_len(if (inherits(fit, "kb_mcmc")) nrow(engine$x) else fit$time)
   x <- scaling_x(fit$settings$scaling, kernel_part(fit, x))
   kernels <- settings_kernels(fit$settings)
   at_kernel <- function(h) {
-    part <- pool_part(fit, pool, which(pool$kernel == h))
+    part <- pool_part(fit, pool, used[pool$kernel[used] == h])
     config <- model_config(fit$settings)
     config$kernel <- kernels[[h]]
     config$simd <- fit$simd
@@ -78,7 +77,7 @@ moments_at_new <- function(fit, x, pool) {
     )
     out
   }
-  parts <- lapply(sort(unique(pool$kernel)), at_kernel)
+  parts <- lapply(unique(pool$kernel[used]), at_kernel)
   glue <- function(name, bind) do.call(bind, lapply(parts, `[[`, name))
   log_weight <- glue("log_weight", rbind)
   weights <- exp(sweep(log_weight, 2, apply(log_weight, 2, max)))
