@@ -80,10 +80,11 @@ moments_at_new <- function(fit, x, pool, used) {
   parts <- lapply(unique(pool$kernel[used]), at_kernel)
   glue <- function(name, bind) do.call(bind, lapply(parts, `[[`, name))
   log_weight <- glue("log_weight", rbind)
-  weights <- exp(sweep(log_weight, 2, apply(log_weight, 2, max)))
+  log_total <- apply(log_weight, 2, log_sum_exp)
   list(
     mean = glue("mean", cbind), variance = glue("variance", cbind),
-    noise = glue("noise", cbind), weights = sweep(weights, 2, colSums(weights), "/")
+    noise = glue("noise", cbind),
+    weights = exp(sweep(log_weight, 2, log_total)), log_total = log_total
   )
 }
 

@@ -222,7 +222,7 @@ exact_srvm_mcmc <- function() {
   chain_score(fit, function(fit) {
     c(
       sizes_of(fit), inclusion(fit)$probability[exact$rows], sigma(fit),
-      predict(fit, cran_at)
+      of_sets(predict(fit, cran_at))
     )
   }, truth)
 }

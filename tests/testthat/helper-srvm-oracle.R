@@ -86,11 +86,31 @@ for_oracle <- function(prior) {
   }
 }
 
+#' Predictions given the sets of particles, new points not among them: what the
+#' posterior of the rows alone gives. test-srvm-new-points.R is about the others.
+#' @noRd
+of_sets <- function(expr) {
+  inside <- asNamespace("kernelbayes")
+  kept <- inside$new_points
+  bind <- function(value) {
+    unlockBinding("new_points", inside)
+    assign("new_points", value, inside)
+    lockBinding("new_points", inside)
+  }
+  on.exit(bind(kept))
+  bind(function(...) integer())
+  force(expr)
+}
+
 #' Results of a fit that quadrature also gives, at the points `at`:
 #' expectations, so that a particle filter's estimate times Z-hat / Z is
 #' unbiased
 #' @noRd
 answers_of_fit <- function(fit, at, value, rows) {
+  of_sets(answers_of_sets(fit, at, value, rows))
+}
+
+answers_of_sets <- function(fit, at, value, rows) {
   pool <- srvm_pool(fit)
   w <- pool$weights
   k <- model_size(fit)

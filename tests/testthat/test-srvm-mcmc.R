@@ -60,7 +60,8 @@ chains_against_oracle <- function(x = xs, y = ys, kmax = 5,
     k <- model_size(one)
     c(
       sum(k$k * k$probability), sum(k$probability[k$k == 0]),
-      inclusion(one)$probability[exact$rows], sigma(one), predict(one, at)
+      inclusion(one)$probability[exact$rows], sigma(one),
+      of_sets(predict(one, at))
     )
   }, numeric(length(truth)))
   se <- apply(estimates, 1, stats::sd) / sqrt(chains)

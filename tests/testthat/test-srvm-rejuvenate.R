@@ -260,7 +260,8 @@ test_that("rejuvenation from few to many particles keeps the posterior", {
     ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
     value <- c(
       sum(k$k * k$probability), sum(k$probability[k$k == 0]),
-      inclusion(fit)$probability[exact$rows], sigma(fit), predict(fit, at)
+      inclusion(fit)$probability[exact$rows], sigma(fit),
+      of_sets(predict(fit, at))
     )
     c(ratio - 1, ratio * (value - truth))
   }

@@ -1,95 +1,6 @@
 # Bandwidths that srvm() learns, one per predictor: R/srvm-scales.R,
 # own_columns.cpp, radial_kernel.cpp, scale_move.cpp.
 
-# Log density of inverse bandwidths: half-t with 4 degrees of freedom
-log_prior_inverse <- function(w, scale) {
-  log(2) + stats::dt(w / scale, 4, log = TRUE) - log(scale)
-}
-
-#' Exact answers by enumeration of all sets and quadrature over the bandwidths, for
-#' known variances
-#' @param grid Data frame of log inverse bandwidths, equally spaced.
-#' @return Log evidence, the means of k, of f at `at` and of the log inverse
-#'   bandwidths.
-#' @noRd
-exact_scales <- function(x, y, grid, step, at, noise, coef, lambda, scale) {
-  n <- nrow(x)
-  sets <- lapply(0:(2^n - 1), function(i) which(bitwAnd(i, 2^(0:(n - 1))) > 0))
-  k <- lengths(sets)
-  log_p <- stats::dpois(k, lambda, log = TRUE) -
-    log(stats::ppois(n, lambda)) - lchoose(n, k)
-  kernel <- function(a, b, w) {
-    d <- 0
-    for (l in seq_along(w)) d <- d + w[[l]]^2 * outer(a[, l], b[, l], `-`)^2
-    exp(-d / 2)
-  }
-  all <- lapply(seq_len(nrow(grid)), function(g) {
-    w <- exp(unlist(grid[g, ]))
-    gram <- kernel(x, x, w)
-    new <- kernel(at, x, w)
-    each <- vapply(sets, function(s) {
-      design <- cbind(1, gram[, s, drop = FALSE])
-      v <- noise * diag(n) + coef * tcrossprod(design)
-      root <- chol(v)
-      z <- backsolve(root, y, transpose = TRUE)
-      here <- coef * cbind(1, new[, s, drop = FALSE]) %*% t(design)
-      c(
-        -sum(log(diag(root))) - sum(z^2) / 2 - n / 2 * log(2 * pi),
-        here %*% backsolve(root, z)
-      )
-    }, numeric(1 + nrow(at)))
-    log_joint <- each[1, ] + log_p +
-      sum(log_prior_inverse(w, scale) + log(w)) + ncol(x) * log(step)
-    list(log_joint = log_joint, f = each[-1, , drop = FALSE])
-  })
-  log_joint <- unlist(lapply(all, `[[`, "log_joint"))
-  most <- max(log_joint)
-  p <- exp(log_joint - most)
-  log_z <- most + log(sum(p))
-  p <- matrix(p / sum(p), length(sets))
-  f <- Reduce(`+`, lapply(seq_along(all), function(g) all[[g]]$f %*% p[, g]))
-  c(
-    log_z = log_z, k = sum(k * rowSums(p)), f = f,
-    colSums(colSums(p) * as.matrix(grid))
-  )
-}
-
-scale_cases <- function() {
-  x <- cbind(a = c(0.3, -1.7, 2.1, -0.4, 1.2), b = c(0.5, 0.2, -1, 1.4, -0.6))
-  list(
-    x = x, y = c(1.1, 0.2, -0.6, 0.9, 0.3), at = cbind(a = c(0, 1.5), b = c(1, -0.5)),
-    noise = 0.15, coef = 0.7, lambda = 1.5
-  )
-}
-
-quick_scales <- function(case, columns, ...) {
-  srvm(case$x[, columns, drop = FALSE], case$y,
-    kernel = kernel_gaussian("ard"), scale = FALSE,
-    prior = srvm_prior(
-      lambda = case$lambda, noise = fixed(case$noise), coef = fixed(case$coef),
-      ard = 1.5
-    ), ...
-  ) |> suppressWarnings(classes = c("kb_warning_offset", "kb_warning_convergence"))
-}
-
-exact_answers <- local({
-  known <- list()
-  function(p) {
-    if (is.null(known[p][[1]])) {
-      case <- scale_cases()
-      x <- case$x[, seq_len(p), drop = FALSE]
-      step <- c(0.05, 0.3)[[p]]
-      one <- seq(-8, 5, by = step)
-      grid <- expand.grid(rep(list(one), p))
-      known[[p]] <<- exact_scales(x, case$y, grid, step,
-        case$at[, seq_len(p), drop = FALSE], case$noise, case$coef, case$lambda,
-        1.5 / bandwidth_median(x)
-      )
-    }
-    known[[p]]
-  }
-})
-
 test_that("particles agree with enumeration and quadrature", {
   # Null: Z-hat is unbiased where powers are fixed, and so are estimates times
   # Z-hat: over 40 runs scores are nearly t with 39 degrees of freedom; |z| > 6.5
@@ -108,7 +19,7 @@ test_that("particles agree with enumeration and quadrature", {
       w <- pool$weights
       c(evidence(fit)$log_evidence,
         sum(k$k * k$probability),
-        predict(fit, case$at[, seq_len(p), drop = FALSE]),
+        of_sets(predict(fit, case$at[, seq_len(p), drop = FALSE])),
         -log(pool$bandwidths) %*% w
       )
     }, numeric(4 + p))
@@ -140,7 +51,7 @@ test_that("chains agree with enumeration and quadrature", {
     }, 0)
     expect_lt(max(abs(z)), 5, label = p)
     expect_equal(
-      unname(predict(fit, at)), unname(exact[3:4]), tolerance = 0.05
+      unname(of_sets(predict(fit, at))), unname(exact[3:4]), tolerance = 0.05
     )
   }
 })
@@ -304,7 +215,7 @@ test_that("predictions follow from the particles", {
     effects <- partial_dependence(fit, "x4", n = 3)
     at <- scale_data()
     at$x4 <- effects$x4[[2]]
-    expect_equal(effects$mean[[2]], mean(predict(fit, at)))
+    expect_equal(effects$mean[[2]], mean(of_sets(predict(fit, at))))
   }
 })
 
@@ -333,11 +244,6 @@ test_that("what has no meaning is refused", {
   expect_error(
     srvm(y ~ ., data, kernel = list(kernel_matern("ard"), kernel_gaussian(1))),
     "only one", class = "kb_error_argument"
-  )
-  expect_error(
-    srvm(y ~ ., data,
-      kernel = kernel_matern("ard"), memory = srvm_memory(window = 30)
-    ), "memory", class = "kb_error_not_defined"
   )
   expect_error(srvm(y ~ ., data, kernel = kernel_dictionary(kernel_gaussian("ard"))),
     "only one", class = "kb_error_argument"
