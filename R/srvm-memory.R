@@ -161,7 +161,7 @@ print.kb_srvm_memory <- function(x, ...) {
 #' given those before it, which scores sequential forecasts (Dawid, 1984). It
 #' compares any models on the same stream, even if there is no evidence.
 #'
-#' It equals the density that [predict()][predict.kb_srvm] gives at the new
+#' It equals the density that a particle's functions give at the new
 #' point from the fit of the previous rows, with the particles refreshed once
 #' more. The sum is not the log evidence, because the prior of [srvm()] is on
 #' subsets of the rows so far and changes when a row becomes a candidate.

@@ -41,10 +41,30 @@
 #'
 #' The offset is part of f.
 #'
+#' @section New points:
+#' A row may be a centre when it arrives, and so may a new point: its prediction is
+#' that of the model with the point as one candidate more, given the same responses.
+#' It mixes, for each particle, f without and with a kernel at the point. Without
+#' this f would be too certain far from all centres. On eight of the data sets named
+#' in [srvm()], another split of 200 rows, the log density of new responses rose by .06
+#' on average (in one by .4, in none it fell by more than .002), and errors fell by
+#' 1%. A new point costs about as much as a move of each particle: a second for 1000
+#' points, 200 rows and 10 predictors. Chains use at most 250 draws for this.
+#'
+#' Draws (`"draws"`, `rstantools::posterior_predict()`), [partial_dependence()] and
+#' [prequential()] are of functions with centres among the rows alone, and so are all
+#' predictions with two classes, Student-t noise, a bounded memory, a
+#' [kernel_dictionary()], improper priors and `proposal = "paper"`.
+#'
 #' Means, quantiles and densities integrate over the coefficients exactly given
 #' each particle; only sets and variances are Monte Carlo. With Student-t noise
 #' the density and quantiles of a new response come from quadrature with a
 #' relative error below 1e-6.
+#'
+#' @references
+#' Rasmussen, C. E. and Quinonero-Candela, J. (2005). Healing the relevance vector
+#' machine through augmentation. Proceedings of the 22nd International Conference on
+#' Machine Learning, 689-696.
 #'
 #' @section Errors:
 #' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,

@@ -205,7 +205,8 @@ NULL
 #' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch
 #'   sampler.
 #' @param control Settings of the sampler, from [smc_control()] or
-#'   [mcmc_control()]; `NULL`: their defaults.
+#'   [mcmc_control()]; `NULL`: their defaults, with 125 particles where bandwidths
+#'   are learned, one per predictor.
 #' @param order `"given"`, or `"random"` for an order of the rows drawn from
 #'   `seed`.
 #' @param scale `TRUE`: the predictors and a numeric response are standardised. With
@@ -385,6 +386,9 @@ srvm_fit <- function(mould, given, called, started) {
   } else {
     mould <- adopt_classes(mould, given$reference)
     reference_settings(given$reference, mould)
+  }
+  if (is.null(given$control) && !batch && learns_scales(settings)) {
+    control$particles <- particles_with_scales
   }
   # With an improper prior, part of the first row gives no proper posterior.
   if (!batch && is_improper(settings$prior)) control$powers <- numeric()

@@ -74,7 +74,7 @@ test_that("the ranked score and its cumulative probabilities are as defined", {
     cdf <- function(v) {
       vapply(v, function(v) {
         z <- (scaling_y(scaling, v) - moments$mean[i, ]) / sd[i, ]
-        sum(pool$weights * stats::pnorm(z))
+        sum(moments$weights[, i] * stats::pnorm(z))
       }, 0)
     }
     exact <- stats::integrate(

@@ -24,7 +24,9 @@ test_that("means of linear functions and their limits match mean rows", {
   for (fit in linear) {
     out <- partial_dependence(fit, "a", grid, level = 0.8)
     middle <- data.frame(a = grid, b = mean(plane$b))
-    exact <- predict(fit, middle, interval = "credible", level = 0.8)
+    exact <- of_sets(
+      predict(fit, middle, interval = "credible", level = 0.8)
+    )
     expect_equal(
       as.matrix(out[c("mean", "lower", "upper")]), exact,
       tolerance = 1e-5, ignore_attr = TRUE
@@ -44,7 +46,7 @@ test_that("a subset of particles is chosen by weight", {
   expect_true(all(abs(counts - 20 * pool$weights) < 1))
   expect_identical(drawn_weights(fit, pool, NULL), pool$weights)
   few <- partial_dependence(fit, "a", 1, ndraws = 20)
-  f <- posterior_moments(
+  f <- set_moments(
     fit, cbind(a = 1, b = mean(plane$b)), pool
   )$mean %*% weights
   expect_equal(few$mean, unscale_mean(fit$settings$scaling, drop(f)))

@@ -52,9 +52,9 @@ test_that("particles agree with enumeration where the new point is a candidate",
   # Null: Z-hat times the mean of a particle's unnormalised weights is unbiased for
   # the evidence with one candidate more, and so are its products with estimates:
   # scores are nearly t with 39 degrees of freedom; |z| > 6.5 has probability 1e-7,
-  # 20 times. Seen to fail: the prior factor of sets that stay left out, that of
-  # sets that join without the new candidate, a likelihood without the determinant,
-  # and rows without the roots of their weights.
+  # 15 times. Seen to fail: without the prior's factor of a set that stays, with it
+  # for one that is joined, a likelihood without its determinant, and columns of the
+  # new point without the roots of rows' weights.
   prior <- function(...) {
     srvm_prior(1.3, noise = ig(3, 0.3), coef = ig(3, 2), ...)
   }

@@ -194,7 +194,7 @@ cases <- function() {
 }
 
 test_that("moments, means, quantiles and scores agree with the particles", {
-  for (case in cases()) {
+  of_sets(for (case in cases()) {
     fit <- case[[1]]
     x <- case[[2]]
     pool <- srvm_pool(fit)
@@ -227,7 +227,7 @@ test_that("moments, means, quantiles and scores agree with the particles", {
       )) / unit
     }, 0)
     expect_close(regression_log_score(fit, x, y, pool), log(density), 1e-8)
-  }
+  })
 })
 
 test_that("intervals are quantiles and contain their level", {
@@ -273,7 +273,7 @@ test_that("draws are S x n, of the particles' posteriors", {
   pool <- srvm_pool(fit)
   x <- as.matrix(new["x"])
   scaling <- fit$settings$scaling
-  moments <- srvm_moments(fit, x, pool)
+  moments <- set_moments(fit, x, pool)
   draws <- srvm_draws(fit, x, pool, seq_along(pool$weights))
   expect_identical(dim(draws), c(2000L, 5L))
   # Given the particles each draw is normal: standardised ones are N(0, 1).
@@ -284,7 +284,7 @@ test_that("draws are S x n, of the particles' posteriors", {
   }
   # So is their weighted mean around the posterior mean.
   sd <- scaling$y_scale * sqrt(drop(moments$variance %*% pool$weights^2))
-  z <- (drop(pool$weights %*% draws) - predict(fit, new)) / sd
+  z <- (drop(pool$weights %*% draws) - of_sets(predict(fit, new))) / sd
   expect_lt(max(abs(z)), stats::qnorm(1 - 1e-6))
   # Equal-weight draws are these draws, resampled.
   chosen <- equal_weight_draws(fit, pool)

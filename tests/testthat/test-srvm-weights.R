@@ -420,7 +420,7 @@ test_that("functions of fits take their weights and offsets along", {
     tolerance = 0.3
   )
   partial <- partial_dependence(fit, "x", grid = list(c(-1, 1)))
-  at <- lapply(c(-1, 1), function(v) mean(predict(fit, transform(data, x = v))))
+  at <- lapply(c(-1, 1), function(v) of_sets(mean(predict(fit, transform(data, x = v)))))
   expect_equal(partial$mean, unlist(at))
   classes <- fit_rows(class ~ x + offset(o), kernel = kernel)
   partial <- partial_dependence(classes, "x", grid = list(c(-1, 1)), ndraws = 60)

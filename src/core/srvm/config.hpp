@@ -103,7 +103,6 @@ struct Config {
   SmcSettings smc;
   Proposal proposal = Proposal::kAdapted;
   int n_moves = 0;
-  int n_scale_moves = 1;        // where bandwidths are learned
   double move_fraction = 0.25;  // the papers' c
   int sweep_every = 1;          // rows from one Gibbs sweep to the next
 

@@ -90,12 +90,16 @@ void Target::move(Particle& particle, Rng& rng, Scratch& scratch) const {
   for (int i = rounds(); i > 0; --i) {
     if (sweeps) sweep(particle, rng, scratch);
     if (sweeps && config_.model.learns_scales()) {
-      for (int k = 0; k < config_.n_scale_moves; ++k)
+      for (int k = scale_moves(); k > 0; --k)
         move_scales(particle, rng, scratch);
     }
     move_set(particle, config_, pool_, config_.n_moves, rng, scratch);
   }
 }
+
+// Bandwidths mix slowest of all: with fewer steps the evidence is too low, and
+// its standard error too small.
+int Target::scale_moves() const { return 1 + static_cast<int>(x_.cols()) / 2; }
 
 // Of one inverse bandwidth or, once in a while, of all by the same factor;
 // steps of all sizes.

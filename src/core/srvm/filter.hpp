@@ -110,6 +110,7 @@ class Target {
   int rounds() const;
   void empty(Particle& particle) const;
   void sweep(Particle& particle, Rng& rng, Scratch& scratch) const;
+  int scale_moves() const;
   void move_scales(Particle& particle, Rng& rng, Scratch& scratch) const;
   double propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
                      Scratch& scratch) const;

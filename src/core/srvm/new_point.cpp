@@ -7,29 +7,34 @@ namespace srvm {
 
 namespace {
 
-// H -> L^-1 H
-void solve_rows(const Cholesky& factor, Eigen::MatrixXd& h) {
-  for (Eigen::Index j = 0; j < h.cols(); ++j) factor.solve_lower(&h(0, j));
+// Sums in one order, whatever the other points and wherever in memory.
+double dot(const Eigen::Ref<const Eigen::VectorXd>& a,
+           const Eigen::Ref<const Eigen::VectorXd>& b) {
+  return kernelbayes::detail::dot(static_cast<int>(a.size()), a.data(),
+                                  b.data());
 }
 
-// Products of the design's columns with those of `right`, which are weighted.
-Eigen::MatrixXd design_products(const Model& model, const SeenRows& rows,
-                                const NewPoints& points,
-                                const Eigen::MatrixXd& right) {
-  const Eigen::Index k = points.rows_set.cols();
-  Eigen::MatrixXd out(k + model.intercept, right.cols());
-  const Eigen::MatrixXd set = rows.roots.asDiagonal() * points.rows_set;
-  out.bottomRows(k).noalias() = set.transpose() * right;
-  if (model.intercept) out.row(0).noalias() = rows.roots.transpose() * right;
+// L^-1 of the design row at a point.
+Eigen::VectorXd design_at(const Particle& particle, bool intercept,
+                          const Eigen::MatrixXd& at_set, Eigen::Index point) {
+  Eigen::VectorXd out(at_set.cols() + intercept);
+  if (intercept) out[0] = 1;
+  out.tail(at_set.cols()) = at_set.row(point);
+  particle.factor.solve_lower(out.data());
   return out;
 }
 
-// The design at the points, a column each.
-Eigen::MatrixXd design_at(const Model& model, const NewPoints& points) {
-  const Eigen::Index k = points.at_set.cols();
-  Eigen::MatrixXd out(k + model.intercept, points.at_set.rows());
-  if (model.intercept) out.row(0).setOnes();
-  out.bottomRows(k) = points.at_set.transpose();
+// L^-1 of the products of the design's columns, `set` for centres, with `own`.
+Eigen::VectorXd design_products(const Particle& particle, bool intercept,
+                                const Eigen::MatrixXd& set,
+                                const Eigen::VectorXd& roots,
+                                const Eigen::VectorXd& own, double gain) {
+  Eigen::VectorXd out(set.cols() + intercept);
+  if (intercept) out[0] = gain * dot(roots, own);
+  for (Eigen::Index j = 0; j < set.cols(); ++j) {
+    out[j + intercept] = gain * dot(set.col(j), own);
+  }
+  particle.factor.solve_lower(out.data());
   return out;
 }
 
@@ -38,33 +43,33 @@ Eigen::MatrixXd design_at(const Model& model, const NewPoints& points) {
 void moments_at_new(const Particle& particle, const Model& model,
                     const PriorStep& step, const SeenRows& rows,
                     const NewPoints& points, double noise, NewMoments out) {
-  const Cholesky& factor = particle.factor;
   const double unit = model.scaled ? noise : 1;  // of variances
   const double gain = model.scaled ? 1 : 1 / particle.noise;
-  const Eigen::Map<const Eigen::VectorXd> z(factor.z().data(), factor.size());
-  Eigen::MatrixXd h = design_at(model, points);
-  solve_rows(factor, h);
-  out.mean = h.transpose() * z;
-  out.mean.array() += model.shift;
-  out.variance = unit * h.colwise().squaredNorm().transpose();
-  out.log_weight.setConstant(std::log(step.stay(particle.k())));
-
-  const Eigen::MatrixXd own = rows.roots.asDiagonal() * points.rows_points;
-  Eigen::MatrixXd u = gain * design_products(model, rows, points, own);
-  solve_rows(factor, u);
-  const Eigen::ArrayXd precision = gain * own.colwise().squaredNorm().array() -
-                                   u.colwise().squaredNorm().array() +
-                                   1 / particle.coef;
-  const Eigen::ArrayXd score =
-      gain * (own.transpose() * rows.y) - u.transpose() * z;
-  const Eigen::ArrayXd slope =
-      points.self.array() - (u.array() * h.array()).colwise().sum().transpose();
-  out.joined_mean = out.mean.array() + slope * score / precision;
-  out.joined_variance =
-      out.variance.array() + unit * slope.square() / precision;
-  out.joined_log_weight = std::log(step.join(particle.k())) -
-                          0.5 * (particle.coef * precision).log() +
-                          0.5 * score.square() / (precision * unit);
+  const Eigen::Map<const Eigen::VectorXd> z(particle.factor.z().data(),
+                                            particle.factor.size());
+  const Eigen::MatrixXd set = rows.roots.asDiagonal() * points.rows_set;
+  const double stay = std::log(step.stay(particle.k()));
+  const double join = std::log(step.join(particle.k()));
+  for (Eigen::Index i = 0; i < points.self.size(); ++i) {
+    const Eigen::VectorXd h =
+        design_at(particle, model.intercept, points.at_set, i);
+    const Eigen::VectorXd own =
+        rows.roots.cwiseProduct(points.rows_points.col(i));
+    const Eigen::VectorXd u =
+        design_products(particle, model.intercept, set, rows.roots, own, gain);
+    const double precision =
+        gain * dot(own, own) - dot(u, u) + 1 / particle.coef;
+    const double score = gain * dot(own, rows.y) - dot(u, z);
+    const double slope = points.self[i] - dot(u, h);
+    out.mean[i] = model.shift + dot(h, z);
+    out.variance[i] = unit * dot(h, h);
+    out.log_weight[i] = stay;
+    out.joined_mean[i] = out.mean[i] + slope * score / precision;
+    out.joined_variance[i] = out.variance[i] + unit * slope * slope / precision;
+    out.joined_log_weight[i] = join -
+                               0.5 * std::log(particle.coef * precision) +
+                               0.5 * score * score / (precision * unit);
+  }
 }
 
 }  // namespace srvm
