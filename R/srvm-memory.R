@@ -161,9 +161,8 @@ print.kb_srvm_memory <- function(x, ...) {
 #' given those before it, which scores sequential forecasts (Dawid, 1984). It
 #' compares any models on the same stream, even if there is no evidence.
 #'
-#' It equals the density that a particle's functions give at the new
-#' point from the fit of the previous rows, with the particles refreshed once
-#' more. The sum is not the log evidence, because the prior of [srvm()] is on
+#' It is the density that functions with centres among the previous rows give to
+#' the new one, with the particles refreshed once more. The sum is not the log evidence, because the prior of [srvm()] is on
 #' subsets of the rows so far and changes when a row becomes a candidate.
 #'
 #' @param object A fit of [srvm()] by the sequential sampler.
