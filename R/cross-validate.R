@@ -289,12 +289,8 @@ refit_xy <- function(recipe, data) {
 
 # From the mould on, which knows the terms of the columns
 refit_bark <- function(recipe, data) {
-  mould <- recipe$mould
-  mould[c("x", "y", "weights")] <- data[c("x", "y", "weights")]
-  mould["row_names"] <- list(NULL)
-  mould$mixed_x <- data$mixed
   bark_fit(
-    mould, c(recipe$arguments, list(keep_data = TRUE)), quote(bark()), now()
+    mould_of(recipe$mould, data), c(recipe$arguments, list(keep_data = TRUE)), quote(bark()), now()
   )
 }
 

@@ -220,6 +220,14 @@ fit_data <- function(mould) {
   )
 }
 
+# The mould with these rows in place of its own
+mould_of <- function(mould, data) {
+  mould[c("x", "y", "weights")] <- data[c("x", "y", "weights")]
+  mould["row_names"] <- list(NULL)
+  mould$mixed_x <- data$mixed
+  mould
+}
+
 # Some of these rows
 pick_data <- function(data, rows) {
   data$x <- data$x[rows, , drop = FALSE]

@@ -11,10 +11,7 @@ fixes_bandwidths <- function(settings) {
 #' @noRd
 fix_bandwidths <- function(settings, given, control, mould, sequence, started) {
   rows <- utils::head(sequence, settings$memory$bandwidth_rows)
-  data <- pick_data(fit_data(mould), rows)
-  mould[c("x", "y", "weights")] <- data[c("x", "y", "weights")]
-  mould["row_names"] <- list(NULL)
-  mould$mixed_x <- data$mixed
+  mould <- mould_of(mould, pick_data(fit_data(mould), rows))
   free <- settings
   free$memory <- srvm_memory()
   given[c("reference", "control", "order")] <- list(
@@ -25,8 +22,9 @@ fix_bandwidths <- function(settings, given, control, mould, sequence, started) {
     classes = c("kb_warning_interrupted", "kb_warning_time_limit")
   )
   if (first$status != "complete") refuse_stopped(first, length(rows))
-  bandwidths <- medians_of_bandwidths(first)
-  settings$kernel <- kernel_fill(settings$kernel, "ard", bandwidths)
+  settings$kernel <- kernel_fill(
+    settings$kernel, "ard", median_bandwidths(first)
+  )
   settings$inverse_bandwidth <- NULL
   settings$bandwidth_rows <- length(rows)
   settings
@@ -40,11 +38,6 @@ control_of_bandwidths <- function(control) {
   control
 }
 
-medians_of_bandwidths <- function(fit) {
-  pool <- srvm_pool(fit)
-  unname(apply(pool$bandwidths, 1, weighted_quantile, pool$weights, 0.5))
-}
-
 refuse_stopped <- function(fit, n) {
   kb_abort(c(
     "{.fn srvm} was stopped before it had learned the bandwidths.",
@@ -52,18 +45,4 @@ refuse_stopped <- function(fit, n) {
     i = "Give it more time, fewer {.arg bandwidth_rows} in {.fn srvm_memory}, or a
          {.arg kernel} with bandwidths."
   ), fit$status)
-}
-
-# For print()
-fixed_bandwidths_line <- function(x, show) {
-  rows <- x$settings$bandwidth_rows
-  if (is.null(rows)) {
-    return(NULL)
-  }
-  bandwidths <- rep_len(x$settings$kernel$bandwidth, ncol(x$data$x))
-  first <- order(bandwidths)
-  paste0("  bandwidths:   ", as_many_as_fit(
-    paste(colnames(x$data$x)[first], vapply(bandwidths[first], show, "")),
-    what = paste0("from the first ", rows, " rows: ")
-  ), "\n")
 }

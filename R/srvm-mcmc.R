@@ -125,7 +125,7 @@ print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
     function(x, show) {
       paste0(
         describe_model(x), number_line(x, show),
-        if (learns_scales(x$settings)) bandwidths_line(x, show),
+        bandwidths_line(x, show),
         srvm_noise_line(x, show)
       )
     },

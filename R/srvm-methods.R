@@ -16,8 +16,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   cat(
     "Sequential relevance vector machine", family_of(x)$title, "\n",
     describe_model(x), number_line(x, show),
-    if (learns_scales(x$settings)) bandwidths_line(x, show),
-    fixed_bandwidths_line(x, show),
+    bandwidths_line(x, show),
     srvm_noise_line(x, show),
     "  log evidence: ", evidence_line(z, digits), "\n",
     "  particles:    ", particle_line(x), "\n",

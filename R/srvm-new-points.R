@@ -65,7 +65,6 @@ moments_at_new <- function(fit, x, pool, used) {
     part <- pool_part(fit, pool, used[pool$kernel[used] == h])
     config <- model_config(fit$settings)
     config$kernel <- kernels[[h]]
-    config$simd <- fit$simd
     out <- srvm_new_moments_cpp(
       config, part, match(part$rows, fit$sequence), part$noise,
       if (is.null(part$bandwidths)) matrix(0, 0, 0) else part$bandwidths,
@@ -95,7 +94,6 @@ pool_part <- function(fit, pool, chosen) {
   size <- pool$k + fit$settings$intercept
   among <- function(v, sizes) v[rep(seq_along(sizes), sizes) %in% chosen]
   points <- length(pool$rows) %/% n_kernels(fit$settings)
-  weights <- pool$weights[chosen]
   list(
     k = pool$k[chosen],
     sets = (among(pool$sets, pool$k) - 1L) %% points + 1L,
@@ -103,7 +101,7 @@ pool_part <- function(fit, pool, chosen) {
     bandwidths = pool$bandwidths[, chosen, drop = FALSE],
     noise = pool$noise[chosen], coef = pool$coef[chosen],
     factor = among(pool$factor, size * (size + 1) / 2),
-    z = among(pool$z, size), weights = weights,
+    z = among(pool$z, size), weights = pool$weights[chosen],
     rows = pool$rows[seq_len(points)]
   )
 }

@@ -196,8 +196,9 @@ srvm_mean <- function(fit, x, pool) {
 
 # Mean and variance of f given each particle: points x components, in the
 # units that the model sees
-srvm_moments <- function(fit, x, pool, new = new_points(fit, x, pool)) {
+srvm_moments <- function(fit, x, pool) {
   moments <- set_moments(fit, x, pool)
+  new <- new_points(fit, x, pool)
   if (length(new) > 0) moments <- join_new_points(fit, x, pool, moments, new)
   moments$mean <- moments$mean +
     row_offset(fit, x) / fit$settings$scaling$y_scale
@@ -264,7 +265,7 @@ posterior_pool.kb_srvm <- function(fit) srvm_pool(fit)
 #' @export
 posterior_mean.kb_srvm <- srvm_mean
 #' @export
-posterior_moments.kb_srvm <- function(fit, x, pool) srvm_moments(fit, x, pool)
+posterior_moments.kb_srvm <- srvm_moments
 #' @export
 posterior_draws.kb_srvm <- srvm_draws
 #' @export

@@ -91,14 +91,26 @@ watched_scales.kb_srvm_mcmc <- function(fit) {
   lapply(interleaved_chains(fit_runs(fit), "log_inverse", names), `-`)
 }
 
-# Posterior medians, the smallest first
+median_bandwidths <- function(fit) {
+  pool <- srvm_pool(fit)
+  unname(apply(pool$bandwidths, 1, weighted_quantile, pool$weights, 0.5))
+}
+
+# For print(), the smallest first; NULL where none were learned
 bandwidths_line <- function(x, show) {
-  pool <- srvm_pool(x)
-  median <- apply(pool$bandwidths, 1, weighted_quantile, pool$weights, 0.5)
-  first <- order(median)
-  paste0("  bandwidths:   ", as_many_as_fit(paste(
-    colnames(x$data$x)[first], vapply(median[first], show, "")
-  )), "\n")
+  rows <- x$settings$bandwidth_rows
+  b <- if (learns_scales(x$settings)) {
+    median_bandwidths(x)
+  } else if (!is.null(rows)) {
+    rep_len(x$settings$kernel$bandwidth, ncol(x$data$x))
+  } else {
+    return(NULL)
+  }
+  first <- order(b)
+  paste0("  bandwidths:   ", as_many_as_fit(
+    paste(colnames(x$data$x)[first], vapply(b[first], show, "")),
+    what = if (is.null(rows)) "" else paste0("from the first ", rows, " rows: ")
+  ), "\n")
 }
 
 refuse_ard <- function(fit, what) {
