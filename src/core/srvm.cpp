@@ -25,5 +25,6 @@
 #include "srvm/pool_memory.cpp"
 #include "srvm/radial_kernel.cpp"
 #include "srvm/scale_move.cpp"
+#include "srvm/scale_steps.cpp"
 #include "srvm/swap.cpp"
 #include "srvm/transfer.cpp"

@@ -70,6 +70,10 @@ namespace kernelbayes {
 /// powers that depend on the particles Z is consistent; with fixed powers it is
 /// unbiased.
 ///
+/// A target whose moves depend on where the particles are has
+///   void adapt(const std::vector<Particle>&);   // before each step 2
+/// Then Z is consistent.
+///
 /// The factor of the evidence at t is the predictive density of datum t only if
 /// the prior is the same in both targets. A target may supply that density
 /// separately:
@@ -86,6 +90,10 @@ class Smc {
   template <typename T>
   struct Predicts<T, std::void_t<decltype(&T::log_predictive)>>
       : std::true_type {};
+  template <typename T, typename = void>
+  struct Adapts : std::false_type {};
+  template <typename T>
+  struct Adapts<T, std::void_t<decltype(&T::adapt)>> : std::true_type {};
   template <typename T, typename = void>
   struct Tempers : std::false_type {
     struct Arrival {};
@@ -362,6 +370,7 @@ class Smc {
   }
 
   void move(int t, const Executor& executor) {
+    if constexpr (Adapts<Target>::value) target_.adapt(particles_);
     for_each(executor, [&](int i, Scratch& scratch) {
       Rng rng = stream(t, i, kMove);
       target_.move(particles_[i], rng, scratch);

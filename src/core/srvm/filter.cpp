@@ -81,6 +81,11 @@ void Target::initialise(Particle& particle, Rng& rng) const {
   refactor(particle, model);
 }
 
+void Target::adapt(const std::vector<Particle>& particles) {
+  if (config_.model.learns_scales() && !rests())
+    scale_steps_.size_by(particles);
+}
+
 void Target::move(Particle& particle, Rng& rng, Scratch& scratch) const {
   if (rejuvenates_ || (!config_.smc.stops() && is_regular()))
     particle.moves = MoveCounts();
@@ -90,8 +95,11 @@ void Target::move(Particle& particle, Rng& rng, Scratch& scratch) const {
   for (int i = rounds(); i > 0; --i) {
     if (sweeps) sweep(particle, rng, scratch);
     if (sweeps && config_.model.learns_scales()) {
-      for (int k = scale_moves(); k > 0; --k)
-        move_scales(particle, rng, scratch);
+      for (int k = scale_moves(); k > 0; --k) {
+        scale_move(particle, config_.model, pool_,
+                   scale_steps_.from(particle.own.log_inverse(), rng), rng,
+                   scratch.spare);
+      }
     }
     move_set(particle, config_, pool_, config_.n_moves, rng, scratch);
   }
@@ -99,21 +107,9 @@ void Target::move(Particle& particle, Rng& rng, Scratch& scratch) const {
 
 // Bandwidths mix slowest of all: with fewer steps the evidence is too low, and
 // its standard error too small.
-int Target::scale_moves() const { return 1 + static_cast<int>(x_.cols()) / 2; }
-
-// Of one inverse bandwidth or, once in a while, of all by the same factor;
-// steps of all sizes.
-void Target::move_scales(Particle& particle, Rng& rng, Scratch& scratch) const {
-  const int p = static_cast<int>(x_.cols());
-  Eigen::VectorXd to = particle.own.log_inverse();
-  const double by = std::exp(4 * rng.uniform() - 3) * rng.normal();
-  const int which = static_cast<int>(rng.index(p + 1));
-  if (which == p) {
-    to.array() += by;
-  } else {
-    to[which] += by;
-  }
-  scale_move(particle, config_.model, pool_, to, rng, scratch.spare);
+int Target::scale_moves() const {
+  constexpr int kMost = 10;
+  return std::min(1 + static_cast<int>(x_.cols()) / 2, kMost);
 }
 
 // Moves with columns of one's own cost O(t) each, and late rows change the

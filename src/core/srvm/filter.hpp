@@ -10,6 +10,7 @@
 #include "birth_death.hpp"
 #include "core/machine.hpp"
 #include "moves.hpp"
+#include "scale_steps.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -41,6 +42,7 @@ class Target {
 
   Scratch scratch() const;
   void initialise(Particle& particle, Rng& rng) const;
+  void adapt(const std::vector<Particle>& particles);
   void move(Particle& particle, Rng& rng, Scratch& scratch) const;
   bool drop_data(const Executor& executor);
   double drop(Particle& particle, Scratch& scratch) const;
@@ -111,7 +113,6 @@ class Target {
   void empty(Particle& particle) const;
   void sweep(Particle& particle, Rng& rng, Scratch& scratch) const;
   int scale_moves() const;
-  void move_scales(Particle& particle, Rng& rng, Scratch& scratch) const;
   double propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
                      Scratch& scratch) const;
   void release_unused(const std::vector<Particle>& particles);
@@ -125,6 +126,7 @@ class Target {
   CandidatePool pool_;
   std::map<double, StudentRules> rules_;          // by degrees of freedom
   std::vector<PriorStep> steps_, leaving_steps_;  // by kernel
+  ScaleSteps scale_steps_;
   Records records_;
   bool rejuvenates_ = false;
 };

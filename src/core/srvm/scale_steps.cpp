@@ -1,0 +1,52 @@
+#include "scale_steps.hpp"
+
+#include <cmath>
+
+namespace kernelbayes {
+namespace srvm {
+
+void ScaleSteps::size_by(const std::vector<Particle>& particles) {
+  // Particles that are copies of one must part again.
+  constexpr double kLeast = 0.1;
+  const auto n = static_cast<Eigen::Index>(particles.size());
+  cloud_.resize(particles.front().own.log_inverse().size(), n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    cloud_.col(i) = particles[i].own.log_inverse();
+  }
+  const Eigen::VectorXd mean = cloud_.rowwise().mean();
+  spread_ = (cloud_.colwise() - mean)
+                .array()
+                .square()
+                .rowwise()
+                .mean()
+                .sqrt()
+                .max(kLeast);
+}
+
+// (S64). The right size depends on the particle's set, so there are steps of
+// many sizes.
+Eigen::VectorXd ScaleSteps::from(const Eigen::VectorXd& log_inverse,
+                                 Rng& rng) const {
+  const int p = static_cast<int>(log_inverse.size());
+  const double u = rng.uniform();
+  const double size = 2 * std::exp(2 * u - 1);
+  Eigen::VectorXd to = log_inverse;
+  if (rng.uniform() < 0.5) {
+    const auto n = static_cast<std::size_t>(cloud_.cols());
+    const auto a = rng.index(n), b = rng.index(n);
+    const double by =
+        rng.uniform() < 0.2 ? 1 : size * rng.normal() / std::sqrt(2.0 * p);
+    to += by * (cloud_.col(a) - cloud_.col(b));
+    return to;
+  }
+  const int which = static_cast<int>(rng.index(p + 1));
+  if (which < p) {
+    to[which] += size * spread_[which] * rng.normal();
+  } else {
+    to.array() += std::exp(4 * u - 3) * rng.normal();
+  }
+  return to;
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes
