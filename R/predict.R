@@ -83,18 +83,27 @@ predict_regression <- function(fit, rows, type, interval, level, probs,
 regression_response <- function(fit, x, interval, level, pool,
                                 weights = NULL) {
   # Coefficients that are drawn have no mean before they have seen data.
-  mean <- if (is_prior_only(fit)) {
-    regression_quantiles(fit, x, 0.5, "credible", pool)[, 1]
-  } else {
-    posterior_mean(fit, x, pool)
+  centre <- is_prior_only(fit)
+  if (interval == "none" && !centre) {
+    return(posterior_mean(fit, x, pool))
   }
   if (interval == "none") {
-    return(mean)
+    return(regression_quantiles(fit, x, 0.5, "credible", pool)[, 1])
   }
-  limits <- regression_quantiles(
-    fit, x, interval_ends(level), interval, pool, weights
-  )
-  cbind(fit = mean, lwr = limits[, 1], upr = limits[, 2])
+  ends <- interval_ends(level)
+  rows <- in_blocks(fit, x, pool, function(rows, moments) {
+    mean <- if (centre) {
+      block_quantiles(fit, moments, 0.5, "credible", pool)[, 1]
+    } else {
+      mixture_mean(moments, pool)
+    }
+    cbind(mean, block_quantiles(
+      fit, moments, ends, interval, pool, weights[rows]
+    ))
+  })
+  out <- do.call(rbind, c(list(matrix(0, 0, 3)), rows))
+  colnames(out) <- c("fit", "lwr", "upr")
+  unscale_mean(fit$settings$scaling, out)
 }
 
 interval_ends <- function(level) c((1 - level) / 2, 1 - (1 - level) / 2)
@@ -106,24 +115,28 @@ interval_ends <- function(level) c((1 - level) / 2, 1 - (1 - level) / 2)
 #' @noRd
 regression_quantiles <- function(fit, x, probs, interval, pool,
                                  weights = NULL) {
-  df <- if (interval == "prediction") noise_df(fit, pool) else Inf
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
-    if (has_student_noise(df)) {
-      return(student_quantiles_cpp(
-        moments$mean, moments$variance,
-        response_noise(fit, moments, pool, weights[rows]),
-        component_weights(moments, pool), df,
-        probs
-      ))
-    }
-    mixture_quantiles_cpp(
-      moments$mean,
-      predictive_variance(fit, moments, interval, pool, weights[rows]),
-      component_weights(moments, pool), probs, stats::qnorm(probs)
-    )
+    block_quantiles(fit, moments, probs, interval, pool, weights[rows])
   })
   out <- do.call(rbind, c(list(matrix(0, 0, length(probs))), blocks))
   unscale_mean(fit$settings$scaling, out)
+}
+
+# The same from moments, in the units that the model sees
+block_quantiles <- function(fit, moments, probs, interval, pool,
+                            weights = NULL) {
+  df <- if (interval == "prediction") noise_df(fit, pool) else Inf
+  if (has_student_noise(df)) {
+    return(student_quantiles_cpp(
+      moments$mean, moments$variance,
+      response_noise(fit, moments, pool, weights),
+      component_weights(moments, pool), df, probs
+    ))
+  }
+  mixture_quantiles_cpp(
+    moments$mean, predictive_variance(fit, moments, interval, pool, weights),
+    component_weights(moments, pool), probs, stats::qnorm(probs)
+  )
 }
 
 # Variances (squared scales) of the noise of responses, in the units that the

@@ -24,34 +24,38 @@ new_points <- function(fit, x, pool) {
   which(!key(kernel_part(fit, x)) %in% key(fit$data$x[pool$rows, , drop = FALSE]))
 }
 
-#' Moments with the mixtures of new points
+#' Moments of all points, those of new ones being mixtures
 #'
-#' @param moments Of f given the sets of all particles, for all points.
 #' @param new Numbers of the new points among the rows of `x`.
 #' @return The list, points x components, with `noise` of the same shape, and
 #'   `weights`, components x points.
 #' @noRd
-join_new_points <- function(fit, x, pool, moments, new) {
+moments_with_new <- function(fit, x, pool, new) {
   draws <- length(pool$weights)
   most <- if (inherits(fit, "kb_mcmc")) most_draws_at_new else draws
   joined <- moments_at_new(
     fit, x[new, , drop = FALSE], pool, spread_over(draws, min(draws, most))
   )
-  width <- max(ncol(moments$mean), ncol(joined$mean))
-  wide <- function(v, at_new) {
-    v <- cbind(v, v)[, seq_len(width), drop = FALSE]
-    v[new, seq_len(ncol(at_new))] <- at_new
-    v
+  if (length(new) == nrow(x)) {
+    return(joined)
   }
-  noise <- matrix(pool$noise, nrow(x), length(pool$noise), byrow = TRUE)
+  seen <- set_moments(fit, x[-new, , drop = FALSE], pool)
+  seen$noise <- matrix(pool$noise, nrow(seen$mean), draws, byrow = TRUE)
+  # Components that a point does not have are copies with weight 0.
+  width <- max(draws, ncol(joined$mean))
+  widen <- function(v) v[, rep_len(seq_len(ncol(v)), width), drop = FALSE]
+  together <- function(name) {
+    out <- matrix(0, nrow(x), width)
+    out[-new, ] <- widen(seen[[name]])
+    out[new, ] <- widen(joined[[name]])
+    out
+  }
   weights <- matrix(0, width, nrow(x))
-  weights[seq_along(pool$weights), ] <- pool$weights
-  weights[, new] <- 0
+  weights[seq_len(draws), -new] <- pool$weights
   weights[seq_len(nrow(joined$weights)), new] <- joined$weights
   list(
-    mean = wide(moments$mean, joined$mean),
-    variance = wide(moments$variance, joined$variance),
-    noise = wide(noise, joined$noise), weights = weights
+    mean = together("mean"), variance = together("variance"),
+    noise = together("noise"), weights = weights
   )
 }
 
@@ -109,4 +113,12 @@ pool_part <- function(fit, pool, chosen) {
 # Weights of components: of each row's, components x rows, or of all
 component_weights <- function(moments, pool) {
   if (is.null(moments$weights)) pool$weights else as.vector(moments$weights)
+}
+
+# Means of mixtures, rows of `moments`
+mixture_mean <- function(moments, pool) {
+  if (is.null(moments$weights)) {
+    return(drop(moments$mean %*% pool$weights))
+  }
+  rowSums(moments$mean * t(moments$weights))
 }

@@ -175,10 +175,7 @@ candidate_kernels <- function(fit, candidates, pool) {
 srvm_mean <- function(fit, x, pool) {
   if (learns_scales(fit$settings) || length(new_points(fit, x, pool)) > 0) {
     blocks <- in_blocks(fit, x, pool, function(rows, moments) {
-      if (is.null(moments$weights)) {
-        return(drop(moments$mean %*% pool$weights))
-      }
-      rowSums(moments$mean * t(moments$weights))
+      mixture_mean(moments, pool)
     })
     f <- as.double(unlist(blocks, use.names = FALSE))
     return(unscale_mean(fit$settings$scaling, f))
@@ -197,9 +194,12 @@ srvm_mean <- function(fit, x, pool) {
 # Mean and variance of f given each particle: points x components, in the
 # units that the model sees
 srvm_moments <- function(fit, x, pool) {
-  moments <- set_moments(fit, x, pool)
   new <- new_points(fit, x, pool)
-  if (length(new) > 0) moments <- join_new_points(fit, x, pool, moments, new)
+  moments <- if (length(new) > 0) {
+    moments_with_new(fit, x, pool, new)
+  } else {
+    set_moments(fit, x, pool)
+  }
   moments$mean <- moments$mean +
     row_offset(fit, x) / fit$settings$scaling$y_scale
   moments

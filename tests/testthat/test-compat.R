@@ -193,7 +193,7 @@ test_that("augment adds predictions to the training rows", {
       "x", ".response", ".fitted", ".lower", ".upper", ".resid"
     ))
     expect_identical(nrow(out), nobs(fit))
-    expect_identical(out$.fitted, fitted(fit))
+    expect_equal(out$.fitted, fitted(fit), tolerance = 1e-12)
     expect_equal(out$.resid, residuals(fit))
     bands <- predict(fit, interval = "prediction")
     expect_identical(out$.lower, unname(bands[, "lwr"]))
@@ -207,7 +207,7 @@ test_that("augment adds predictions to the training rows", {
 test_that("augment adds predictions to data in every shape", {
   out <- augment(line, data)
   expect_identical(out[names(data)], data)
-  expect_identical(out$.resid, data$y - predict(line, data))
+  expect_equal(out$.resid, data$y - predict(line, data), tolerance = 1e-12)
   expect_identical(augment(line, newdata = data), out)
   out <- augment(line, newdata = data.frame(x = c(1, NA)))
   expect_named(out, c("x", ".fitted", ".lower", ".upper"))
