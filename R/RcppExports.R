@@ -205,12 +205,12 @@ srvm_moments_cpp <- function(state, intercept, shift, values, column) {
     .Call(`_kernelbayes_srvm_moments_cpp`, state, intercept, shift, values, column)
 }
 
-srvm_own_moments_cpp <- function(state, intercept, shift, kernel, bandwidths, x, centres, averaged) {
-    .Call(`_kernelbayes_srvm_own_moments_cpp`, state, intercept, shift, kernel, bandwidths, x, centres, averaged)
+srvm_own_moments_cpp <- function(config, state, bandwidths, x, centres, averaged) {
+    .Call(`_kernelbayes_srvm_own_moments_cpp`, config, state, bandwidths, x, centres, averaged)
 }
 
-srvm_own_draws_cpp <- function(k, sets, beta, intercept, kernel, bandwidths, x, centres) {
-    .Call(`_kernelbayes_srvm_own_draws_cpp`, k, sets, beta, intercept, kernel, bandwidths, x, centres)
+srvm_own_draws_cpp <- function(config, k, sets, beta, bandwidths, x, centres) {
+    .Call(`_kernelbayes_srvm_own_draws_cpp`, config, k, sets, beta, bandwidths, x, centres)
 }
 
 srvm_coefficients_cpp <- function(state, intercept, shift) {

@@ -70,7 +70,7 @@ srvm_parameters <- function(fit, pool) {
     tau = unscale_sd(scaling, sqrt(pool$draws$coef)), k = pool$k
   )
   if (fit$settings$intercept) {
-    index <- coefficient_index(pool, TRUE)
+    index <- coefficient_index(pool, fit$settings)
     first <- pool$draws$beta[index$candidate == 0]
     out$Intercept <- unscale_mean(scaling, first)
   }

@@ -17,7 +17,7 @@ srvm_layout <- c(layout(
   .same = rule(
     identical(mould$levels, settings$levels), "of one set of classes"
   ),
-  .intercept = settings$intercept, .kernels = n_kernels(settings),
+  .fixed = n_fixed(settings), .kernels = n_kernels(settings),
   .weighted = rule(
     length(settings$prior$kernels) %in% c(0, kernels),
     "of a prior weight for each kernel"
@@ -50,6 +50,7 @@ srvm_settings_layout <- layout(
   )),
   prior = holds(srvm_prior_layout),
   scale = one_scale(), scaling = holds(scaling_layout), intercept = flags(),
+  linear = holds(layout(centre = numbers(NULL), scale = numbers(1, 0))),
   limits = holds(layout(
     noise = such_that(are_limits, "two limits"),
     coef = such_that(are_limits, "two limits")
@@ -98,7 +99,7 @@ srvm_prior_layout <- layout(
     is.null(df) || is.double(df) && length(df) > 0 && isTRUE(all(df > 0)) &&
       (length(df) == 1 || all(is.finite(df)))
   }, "a positive number or Inf, or positive numbers"),
-  ard = maybe(positive(1))
+  ard = maybe(positive(1)), linear = numbers(1, 0)
 )
 
 # As given by the user: values that depend on the data are open
@@ -160,7 +161,7 @@ is_bound <- function(n) {
 
 # Particles or draws; numbers up to `candidates` may be centres
 srvm_particles_layout <- layout(
-  k = counts(NULL), .n = length(k), .p = k + intercept, .total = sum(p),
+  k = counts(NULL), .n = length(k), .p = k + fixed, .total = sum(p),
   sets = counts(sum(k), 1, candidates),
   noise = positive(n), coef = positive(n),
   factor = triangles(p), z = numbers(total),

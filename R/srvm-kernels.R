@@ -332,7 +332,10 @@ describe_kernels <- function(x, most = 3) {
     return(describe_dictionary(x, most))
   }
   if (!is_averaged(x)) {
-    return(paste0("  kernel:       ", format(x$settings$kernel), "\n"))
+    return(paste0(
+      "  kernel:       ", format(x$settings$kernel),
+      if (has_linear_part(x$settings)) ", linear part", "\n"
+    ))
   }
   table <- kernel_posterior(x)
   top <- utils::head(order(-table$probability), most)

@@ -6,10 +6,10 @@ draws_in.kb_srvm_mcmc <- function(fit) lengths(lapply(fit$runs, `[[`, "k"))
 
 #' @export
 head_draws.kb_srvm_mcmc <- function(fit, run, n) {
-  intercept <- fit$settings$intercept
   k <- run$k[seq_len(n)]
-  p <- sum(k + intercept)
-  entries <- sum((k + intercept) * (k + intercept + 1) / 2)
+  size <- k + n_fixed(fit$settings)
+  p <- sum(size)
+  entries <- sum(size * (size + 1) / 2)
   cut <- function(v, n) v[seq_len(n)]
   sizes <- c(
     k = n, sets = sum(k), noise = n, coef = n, factor = entries, z = p
@@ -101,7 +101,7 @@ batch_log_likelihood <- function(fit, run) {
   y <- root * (response_numbers(fit) - settings$shift)
   # The scaled form integrates the noise out: a state does not contain it.
   noise <- if (is_scaled(settings)) run$draws$noise else run$noise
-  p <- run$k + settings$intercept
+  p <- run$k + n_fixed(settings)
   draw <- factor(rep(seq_along(p), p), seq_along(p))
   # Factors are packed by columns of p, p - 1, ... entries.
   column <- sequence(p, from = p, by = -1)

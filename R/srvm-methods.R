@@ -514,7 +514,7 @@ logLik.kb_srvm <- function(object, ...) {
     )
   }
   structure(sum(density),
-    df = sum(k$k * k$probability) + object$settings$intercept +
+    df = sum(k$k * k$probability) + n_fixed(object$settings) +
       2 - is_probit(object) + learns_df(object),
     nobs = length(density), class = "logLik"
   )

@@ -95,7 +95,7 @@ moments_at_new <- function(fit, x, pool, used) {
 #' @param chosen Their numbers, increasing.
 #' @noRd
 pool_part <- function(fit, pool, chosen) {
-  size <- pool$k + fit$settings$intercept
+  size <- pool$k + n_fixed(fit$settings)
   among <- function(v, sizes) v[rep(seq_along(sizes), sizes) %in% chosen]
   points <- length(pool$rows) %/% n_kernels(fit$settings)
   list(

@@ -104,14 +104,20 @@ log_prior_count <- function(k, lambda) {
   }
 }
 
-# The particle and the candidate (0: the intercept) of each coefficient of a
-# flat vector
-coefficient_index <- function(pool, intercept) {
-  n <- length(pool$k)
-  particle <- rep(seq_len(n), pool$k + intercept)
-  candidate <- integer(length(particle))
-  is_intercept <- intercept & !duplicated(particle)
-  candidate[!is_intercept] <- pool$sets
+# Columns that every set has: the intercept and those of the linear part
+n_fixed <- function(settings) {
+  settings$intercept + length(settings$linear$centre)
+}
+
+# The particle and the candidate of each coefficient of a flat vector; of fixed
+# columns 0 (the intercept) and -1, -2, ... (of the linear part)
+coefficient_index <- function(pool, settings) {
+  fixed <- n_fixed(settings)
+  size <- pool$k + fixed
+  particle <- rep(seq_along(pool$k), size)
+  place <- sequence(size)
+  candidate <- settings$intercept - place
+  candidate[place > fixed] <- pool$sets
   list(particle = particle, candidate = candidate)
 }
 
@@ -122,7 +128,7 @@ coefficient_index <- function(pool, intercept) {
 srvm_mean_coefficients <- function(fit, pool = srvm_pool(fit)) {
   settings <- fit$settings
   beta <- srvm_coefficients_cpp(pool, settings$intercept, settings$shift)
-  index <- coefficient_index(pool, settings$intercept)
+  index <- coefficient_index(pool, settings)
   if (length(beta) == 0) {
     return(list(intercept = 0, candidates = integer(), values = numeric()))
   }
@@ -241,7 +247,7 @@ srvm_draws <- function(fit, x, pool,
     return(unscale_mean(settings$scaling, f) +
       rep(row_offset(fit, x), each = nrow(f)))
   }
-  index <- coefficient_index(pool, settings$intercept)
+  index <- coefficient_index(pool, settings)
   candidates <- sort(unique(pool$sets))
   beta <- matrix(0, length(pool$k), length(candidates) + 1)
   column <- match(index$candidate, c(0L, candidates))

@@ -30,6 +30,21 @@ inverse_bandwidth_scale <- function(prior, x) {
   ard / bandwidth_median(x)
 }
 
+# Columns (x - centre) times the scale. There are some only beside learned
+# bandwidths.
+linear_part <- function(prior, kernel, x) {
+  if (!learns_scales(list(kernel = kernel)) || prior$linear == 0) {
+    return(no_linear_part)
+  }
+  list(
+    centre = unname(colMeans(x)), scale = prior$linear / bandwidth_median(x)
+  )
+}
+
+no_linear_part <- list(centre = numeric(), scale = 0)
+
+has_linear_part <- function(settings) length(settings$linear$centre) > 0
+
 # Posterior -------------------------------------------------------------------
 
 # Points and candidates as the kernels see them
@@ -48,8 +63,7 @@ own_moments <- function(fit, x, pool, averaged = FALSE) {
   at <- own_points(fit, x, pool)
   settings <- fit$settings
   moments <- srvm_own_moments_cpp(
-    pool, settings$intercept, settings$shift, settings$kernel, pool$bandwidths,
-    at$x, at$centres, averaged
+    model_config(settings), pool, pool$bandwidths, at$x, at$centres, averaged
   )
   if (is_scaled(settings)) {
     moments$variance <- sweep(moments$variance, 2, pool$noise, "*")
@@ -63,11 +77,11 @@ own_draws <- function(fit, x, pool, chosen) {
   settings <- fit$settings
   used <- sort(unique(chosen))
   of <- rep(seq_along(pool$k), pool$k)
-  beta_of <- rep(seq_along(pool$k), pool$k + settings$intercept)
+  beta_of <- rep(seq_along(pool$k), pool$k + n_fixed(settings))
   f <- srvm_own_draws_cpp(
-    pool$k[used], pool$sets[of %in% used], pool$draws$beta[beta_of %in% used],
-    settings$intercept, settings$kernel, pool$bandwidths[, used, drop = FALSE],
-    at$x, at$centres
+    model_config(settings), pool$k[used], pool$sets[of %in% used],
+    pool$draws$beta[beta_of %in% used],
+    pool$bandwidths[, used, drop = FALSE], at$x, at$centres
   )
   t(f)[match(chosen, used), , drop = FALSE]
 }

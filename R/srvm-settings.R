@@ -43,6 +43,7 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
       shift = if (intercept && isFALSE(scale) && !classes) mean(y) else 0,
       family = if (classes) "probit" else "gaussian",
       levels = mould$levels, memory = memory,
+      linear = linear_part(prior, kernel, x),
       inverse_bandwidth = if (learns_scales(list(kernel = kernel))) {
         inverse_bandwidth_scale(prior, x)
       }
@@ -207,6 +208,9 @@ srvm_family <- function(family, reference) {
 #'   scale of the prior of the inverse bandwidths, in units of 1 over the median
 #'   distance of the points ([bandwidth_median()]), a positive number. They are
 #'   independent half-t variables with 4 degrees of freedom.
+#' @param linear With such a bandwidth and an unbounded memory f has a linear part,
+#'   too: the scale of its slopes, in the same units. A slope is `linear` times a
+#'   coefficient with the prior of those of centres. 0: no linear part.
 #'
 #' @details A rate with a gamma prior is integrated out exactly: p(k) is then
 #' negative binomial with size `shape` and probability `rate / (rate + 1)`, for
@@ -232,11 +236,12 @@ srvm_family <- function(family, reference) {
 #' srvm_prior(lambda = lambda_gamma(2, 0.1))
 #' srvm_prior(df = 4)
 #' srvm_prior(ard = 0.5)
+#' srvm_prior(linear = 0)
 #' @export
 srvm_prior <- function(lambda = NULL, kmax = 100,
                        centres = c("subset", "iid"), noise = NULL,
                        coef = NULL, scaled = FALSE, kernels = NULL,
-                       df = Inf, ard = 1) {
+                       df = Inf, ard = 1, linear = 3) {
   scaled <- check_flag(scaled)
   df <- check_df(df, scaled)
   if (scaled && inherits(noise, "kb_fixed")) {
@@ -257,7 +262,8 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
       coef = if (!is.null(coef)) check_variance_prior(coef),
       scaled = scaled,
       kernels = if (!is.null(kernels)) check_kernel_weights(kernels),
-      df = df, ard = check_number(ard, 0, open = TRUE)
+      df = df, ard = check_number(ard, 0, open = TRUE),
+      linear = check_number(linear, 0)
     ),
     class = "kb_srvm_prior"
   )

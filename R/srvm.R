@@ -87,6 +87,10 @@ NULL
 #' have the bandwidths, in units of the predictors as the model sees them;
 #' [coef()][coef.kb_srvm] is not defined.
 #'
+#' f then has a linear part, too, unless memory is bounded: p slopes on the
+#' predictors as the kernel sees them, in every set, integrated out like the other
+#' coefficients; `linear` of [srvm_prior()] is their scale.
+#'
 #' On nine data sets of the UCI repository and two of [sim_friedman()], at most 200
 #' rows and one split each, on which kernel, prior and `scale` were chosen, the mean
 #' ratio of its error to that of a Gaussian process with such bandwidths

@@ -639,36 +639,33 @@ BEGIN_RCPP
 END_RCPP
 }
 // srvm_own_moments_cpp
-Rcpp::List srvm_own_moments_cpp(Rcpp::List state, bool intercept, double shift, Rcpp::List kernel, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& x, const Eigen::MatrixXd& centres, bool averaged);
-RcppExport SEXP _kernelbayes_srvm_own_moments_cpp(SEXP stateSEXP, SEXP interceptSEXP, SEXP shiftSEXP, SEXP kernelSEXP, SEXP bandwidthsSEXP, SEXP xSEXP, SEXP centresSEXP, SEXP averagedSEXP) {
+Rcpp::List srvm_own_moments_cpp(Rcpp::List config, Rcpp::List state, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& x, const Eigen::MatrixXd& centres, bool averaged);
+RcppExport SEXP _kernelbayes_srvm_own_moments_cpp(SEXP configSEXP, SEXP stateSEXP, SEXP bandwidthsSEXP, SEXP xSEXP, SEXP centresSEXP, SEXP averagedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
-    Rcpp::traits::input_parameter< bool >::type intercept(interceptSEXP);
-    Rcpp::traits::input_parameter< double >::type shift(shiftSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type bandwidths(bandwidthsSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type centres(centresSEXP);
     Rcpp::traits::input_parameter< bool >::type averaged(averagedSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_own_moments_cpp(state, intercept, shift, kernel, bandwidths, x, centres, averaged));
+    rcpp_result_gen = Rcpp::wrap(srvm_own_moments_cpp(config, state, bandwidths, x, centres, averaged));
     return rcpp_result_gen;
 END_RCPP
 }
 // srvm_own_draws_cpp
-Eigen::MatrixXd srvm_own_draws_cpp(const std::vector<int>& k, const std::vector<int>& sets, const std::vector<double>& beta, bool intercept, Rcpp::List kernel, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& x, const Eigen::MatrixXd& centres);
-RcppExport SEXP _kernelbayes_srvm_own_draws_cpp(SEXP kSEXP, SEXP setsSEXP, SEXP betaSEXP, SEXP interceptSEXP, SEXP kernelSEXP, SEXP bandwidthsSEXP, SEXP xSEXP, SEXP centresSEXP) {
+Eigen::MatrixXd srvm_own_draws_cpp(Rcpp::List config, const std::vector<int>& k, const std::vector<int>& sets, const std::vector<double>& beta, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& x, const Eigen::MatrixXd& centres);
+RcppExport SEXP _kernelbayes_srvm_own_draws_cpp(SEXP configSEXP, SEXP kSEXP, SEXP setsSEXP, SEXP betaSEXP, SEXP bandwidthsSEXP, SEXP xSEXP, SEXP centresSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
     Rcpp::traits::input_parameter< const std::vector<int>& >::type k(kSEXP);
     Rcpp::traits::input_parameter< const std::vector<int>& >::type sets(setsSEXP);
     Rcpp::traits::input_parameter< const std::vector<double>& >::type beta(betaSEXP);
-    Rcpp::traits::input_parameter< bool >::type intercept(interceptSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type bandwidths(bandwidthsSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type centres(centresSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_own_draws_cpp(k, sets, beta, intercept, kernel, bandwidths, x, centres));
+    rcpp_result_gen = Rcpp::wrap(srvm_own_draws_cpp(config, k, sets, beta, bandwidths, x, centres));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -778,8 +775,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_free_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_free_pool_cpp, 1},
     {"_kernelbayes_srvm_rejuvenate_cpp", (DL_FUNC) &_kernelbayes_srvm_rejuvenate_cpp, 4},
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
-    {"_kernelbayes_srvm_own_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_own_moments_cpp, 8},
-    {"_kernelbayes_srvm_own_draws_cpp", (DL_FUNC) &_kernelbayes_srvm_own_draws_cpp, 8},
+    {"_kernelbayes_srvm_own_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_own_moments_cpp, 6},
+    {"_kernelbayes_srvm_own_draws_cpp", (DL_FUNC) &_kernelbayes_srvm_own_draws_cpp, 7},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 3},
     {"_kernelbayes_running_sums_cpp", (DL_FUNC) &_kernelbayes_running_sums_cpp, 2},
     {"_kernelbayes_srvm_chain_open_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_open_cpp, 4},

@@ -28,10 +28,10 @@ srvm::Filter& filter_of(SEXP handle) {
 }
 
 std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
-                                             bool intercept) {
+                                             int fixed) {
   std::vector<srvm::Particle> out;
   ListReader reader(state);
-  srvm::transfer(reader, out, intercept);
+  srvm::transfer(reader, out, fixed);
   return out;
 }
 
@@ -111,30 +111,29 @@ Rcpp::List srvm_moments_cpp(Rcpp::List state, bool intercept, double shift,
   model.intercept = intercept;
   model.shift = shift;
   for (int& c : column) --c;
+  const Eigen::MatrixXd fixed = model.fixed_columns(values);
   Eigen::MatrixXd mean(values.rows(), particles.size());
   Eigen::MatrixXd variance(values.rows(), particles.size());
   for (std::size_t i = 0; i < particles.size(); ++i) {
-    srvm::posterior_moments(particles[i], model, values, column, mean.col(i),
-                            variance.col(i));
+    srvm::posterior_moments(particles[i], model, fixed, values, column,
+                            mean.col(i), variance.col(i));
   }
   return Rcpp::List::create(Rcpp::_["mean"] = mean,
                             Rcpp::_["variance"] = variance);
 }
 
-// The same where each particle has its own kernel: `kernel` with the bandwidths
-// in a column of `bandwidths`. `centres` are points of candidates. `averaged`:
+// The same where each particle has its own kernel, with the bandwidths in a
+// column of `bandwidths`. `centres` are points of candidates. `averaged`:
 // of the mean of f over the points.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List srvm_own_moments_cpp(Rcpp::List state, bool intercept, double shift,
-                                Rcpp::List kernel,
+Rcpp::List srvm_own_moments_cpp(Rcpp::List config, Rcpp::List state,
                                 const Eigen::MatrixXd& bandwidths,
                                 const Eigen::MatrixXd& x,
                                 const Eigen::MatrixXd& centres, bool averaged) {
-  const auto particles = particles_from_r(state, intercept);
-  const srvm::RadialKernel radial = *srvm_r::learned_kernel(kernel);
-  srvm::Model model;
-  model.intercept = intercept;
-  model.shift = shift;
+  const srvm::Model model = srvm_r::model(config);
+  const auto particles = particles_from_r(state, model.fixed());
+  Eigen::MatrixXd fixed = model.fixed_columns(x);
+  if (averaged) fixed = fixed.colwise().mean().eval();
   const Eigen::Index n = averaged ? 1 : x.rows();
   Eigen::MatrixXd mean(n, particles.size());
   Eigen::MatrixXd variance(n, particles.size());
@@ -145,36 +144,41 @@ Rcpp::List srvm_own_moments_cpp(Rcpp::List state, bool intercept, double shift,
       column[set[j]] = static_cast<int>(j);
     }
     Eigen::MatrixXd values =
-        own_values(radial, bandwidths.col(i), x, centres, set);
+        own_values(*model.learned, bandwidths.col(i), x, centres, set);
     if (averaged) values = values.colwise().mean().eval();
-    srvm::posterior_moments(particles[i], model, values, column, mean.col(i),
-                            variance.col(i));
+    srvm::posterior_moments(particles[i], model, fixed, values, column,
+                            mean.col(i), variance.col(i));
   }
   return Rcpp::List::create(Rcpp::_["mean"] = mean,
                             Rcpp::_["variance"] = variance);
 }
 
-// Values of f, n points x draws, given coefficients with the intercept first.
+// Values of f, n points x draws, given coefficients, those of fixed columns
+// first.
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd srvm_own_draws_cpp(const std::vector<int>& k,
+Eigen::MatrixXd srvm_own_draws_cpp(Rcpp::List config, const std::vector<int>& k,
                                    const std::vector<int>& sets,
                                    const std::vector<double>& beta,
-                                   bool intercept, Rcpp::List kernel,
                                    const Eigen::MatrixXd& bandwidths,
                                    const Eigen::MatrixXd& x,
                                    const Eigen::MatrixXd& centres) {
-  const srvm::RadialKernel radial = *srvm_r::learned_kernel(kernel);
-  Eigen::MatrixXd out = Eigen::MatrixXd::Zero(x.rows(), k.size());
+  const srvm::Model model = srvm_r::model(config);
+  const Eigen::MatrixXd fixed = model.fixed_columns(x);
+  Eigen::MatrixXd out(x.rows(), k.size());
   auto set = sets.begin();
   auto coefficient = beta.begin();
   for (std::size_t i = 0; i < k.size(); ++i) {
-    if (intercept) out.col(i).array() += *coefficient++;
+    const Eigen::Map<const Eigen::VectorXd> always(&*coefficient,
+                                                   model.fixed());
+    out.col(i) = fixed * always;
+    coefficient += model.fixed();
     if (k[i] == 0) continue;
     std::vector<int> own_set(set, set + k[i]);
     for (int& c : own_set) --c;
     const Eigen::Map<const Eigen::VectorXd> own(&*coefficient, k[i]);
     out.col(i) +=
-        own_values(radial, bandwidths.col(i), x, centres, own_set) * own;
+        own_values(*model.learned, bandwidths.col(i), x, centres, own_set) *
+        own;
     set += k[i];
     coefficient += k[i];
   }

@@ -27,7 +27,12 @@ class Values {
  public:
   Values(const srvm::Model& model, const Eigen::MatrixXd& x,
          const Eigen::MatrixXd& points, const Eigen::MatrixXd& bandwidths)
-      : model_(model), x_(x), points_(points), bandwidths_(bandwidths) {
+      : model_(model),
+        x_(x),
+        points_(points),
+        bandwidths_(bandwidths),
+        rows_fixed_(model.fixed_columns(x)),
+        points_fixed_(model.fixed_columns(points)) {
     if (model.learns_scales()) return;
     gram_.resize(x.rows(), x.rows());
     model.kernels[0].gram(x, gram_);
@@ -40,16 +45,18 @@ class Values {
   /// `centres` are rows.
   const srvm::NewPoints& of(int particle, const std::vector<int>& centres) {
     if (model_.learns_scales()) evaluate(bandwidths_.col(particle));
-    const int k = static_cast<int>(centres.size());
-    shared_.rows_set.resize(x_.rows(), k);
-    shared_.at_set.resize(points_.rows(), k);
+    const int k = static_cast<int>(centres.size()), m = model_.fixed();
+    shared_.rows_design.resize(x_.rows(), m + k);
+    shared_.at_design.resize(points_.rows(), m + k);
+    shared_.rows_design.leftCols(m) = rows_fixed_;
+    shared_.at_design.leftCols(m) = points_fixed_;
     for (int j = 0; j < k; ++j) {
       if (model_.learns_scales()) {
-        column(x_.row(centres[j]), shared_.rows_set.col(j));
+        column(x_.row(centres[j]), shared_.rows_design.col(m + j));
       } else {
-        shared_.rows_set.col(j) = gram_.col(centres[j]);
+        shared_.rows_design.col(m + j) = gram_.col(centres[j]);
       }
-      shared_.at_set.col(j) = shared_.rows_points.row(centres[j]);
+      shared_.at_design.col(m + j) = shared_.rows_points.row(centres[j]);
     }
     return shared_;
   }
@@ -71,6 +78,7 @@ class Values {
 
   const srvm::Model& model_;
   const Eigen::MatrixXd &x_, &points_, &bandwidths_;
+  Eigen::MatrixXd rows_fixed_, points_fixed_;
   Eigen::MatrixXd gram_;
   Eigen::VectorXd squares_;
   srvm::NewPoints shared_;
@@ -92,7 +100,7 @@ Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state,
   const srvm::Model model = srvm_r::model(config);
   std::vector<srvm::Particle> particles;
   ListReader reader(state);
-  srvm::transfer(reader, particles, model.intercept);
+  srvm::transfer(reader, particles, model.fixed());
   const int n = static_cast<int>(particles.size());
   const srvm::SeenRows seen = seen_rows(y, model.shift);
   const srvm::PriorStep step(model.centres, static_cast<int>(rows.size()) + 1);

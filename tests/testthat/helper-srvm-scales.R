@@ -9,12 +9,17 @@ log_prior_inverse <- function(w, scale) {
 #' known variances
 #' @param grid Data frame of log inverse bandwidths, equally spaced.
 #' @param new Points that may be centres too, a matrix.
+#' @param linear Scale of the linear part, 0 for none.
 #' @return Log evidence, the means of k, of f at `at` and of the log inverse
 #'   bandwidths.
 #' @noRd
 exact_scales <- function(x, y, grid, step, at, noise, coef, lambda, scale,
-                         new = NULL) {
+                         new = NULL, linear = 0) {
   n <- nrow(x)
+  rows <- x
+  always <- function(x) {
+    cbind(1, if (linear > 0) linear * sweep(x, 2, colMeans(rows)))
+  }
   centres <- rbind(x, new)
   m <- nrow(centres)
   sets <- lapply(0:(2^m - 1), function(i) which(bitwAnd(i, 2^(0:(m - 1))) > 0))
@@ -31,11 +36,11 @@ exact_scales <- function(x, y, grid, step, at, noise, coef, lambda, scale,
     gram <- kernel(x, centres, w)
     there <- kernel(at, centres, w)
     each <- vapply(sets, function(s) {
-      design <- cbind(1, gram[, s, drop = FALSE])
+      design <- cbind(always(x), gram[, s, drop = FALSE])
       v <- noise * diag(n) + coef * tcrossprod(design)
       root <- chol(v)
       z <- backsolve(root, y, transpose = TRUE)
-      here <- coef * cbind(1, there[, s, drop = FALSE]) %*% t(design)
+      here <- coef * cbind(always(at), there[, s, drop = FALSE]) %*% t(design)
       c(
         -sum(log(diag(root))) - sum(z^2) / 2 - n / 2 * log(2 * pi),
         here %*% backsolve(root, z)
@@ -70,7 +75,7 @@ quick_scales <- function(case, columns, ...) {
     kernel = kernel_gaussian("ard"), scale = FALSE,
     prior = srvm_prior(
       lambda = case$lambda, noise = fixed(case$noise), coef = fixed(case$coef),
-      ard = 1.5
+      ard = 1.5, linear = 2
     ), ...
   ) |> suppressWarnings(classes = c("kb_warning_offset", "kb_warning_convergence"))
 }
@@ -90,7 +95,7 @@ exact_answers <- local({
       at <- case$at[if (joined) 1 else 1:2, seq_len(p), drop = FALSE]
       known[[key]] <<- exact_scales(x, case$y, grid, step, at,
         case$noise, case$coef, case$lambda, 1.5 / bandwidth_median(x),
-        new = if (joined) at
+        new = if (joined) at, linear = 2 / bandwidth_median(x)
       )
     }
     known[[key]]

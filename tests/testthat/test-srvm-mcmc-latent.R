@@ -8,6 +8,7 @@
 # 1e-4. The quadrature's error is below a hundredth of the standard errors.
 
 limit <- 6
+linear <- 2 # the scale of the linear part beside learned bandwidths
 x <- c(0.3, -1.7, 2.1, -0.4, 1.2)
 signs <- c(1, -1, 1, -1, 1)
 numbers <- c(1.05, 0.21, -1.32, 0.86)
@@ -135,14 +136,15 @@ exact_learned <- function(x, lambda, scale, integrals) {
   k <- lengths(sets)
   prior <- exp(oracle_log_prior_set(k, 3, lambda, 3))
   nodes <- seq(-6, 4, by = 0.2)
+  line <- function(a) linear / bandwidth_median(as.matrix(x)) * (drop(a) - mean(x))
   sums <- 0
   for (u in nodes) {
     gram <- function(a) exp(-exp(2 * u) * outer(drop(a), x, `-`)^2 / 2)
     log_density <- stats::dt(exp(u) / scale, 4, log = TRUE) + u
     for (i in seq_along(sets)) {
       each <- integrals(
-        oracle_design(gram(x), sets[[i]], TRUE),
-        oracle_design(gram(at), sets[[i]], TRUE)
+        cbind(oracle_design(gram(x), sets[[i]], TRUE), line(x)),
+        cbind(oracle_design(gram(at), sets[[i]], TRUE), line(at))
       )
       sums <- sums + prior[[i]] * exp(log_density) *
         c(each[[1]], each[[1]] * k[[i]], each[-1], each[[1]] * u)
@@ -169,7 +171,10 @@ learned_score <- function(y, prior, integrals) {
 
 test_that("chains with learned bandwidths agree with quadrature over them", {
   classes <- learned_score(
-    factor(signs[1:3], c(-1, 1)), srvm_prior(1.3, ard = 1.5, coef = fixed(0.8)),
+    factor(signs[1:3], c(-1, 1)), srvm_prior(
+      1.3,
+      ard = 1.5, linear = linear, coef = fixed(0.8)
+    ),
     function(phi, phi_at) {
       probit_integrals(signs[1:3], phi, 0.8, phi_at, 14)[c(1, 2, 5)]
     }
@@ -183,7 +188,8 @@ test_that("chains with learned bandwidths agree with quadrature over them", {
   y <- numbers[1:3]
   student <- learned_score(
     y, srvm_prior(
-      1.3, ard = 1.5, coef = fixed(0.6), noise = fixed(0.1), df = 5
+      1.3,
+      ard = 1.5, linear = linear, coef = fixed(0.6), noise = fixed(0.1), df = 5
     ),
     function(phi, phi_at) {
       sums <- student_sums(y, phi, phi_at, matrix(1 / rule$omega[grid], ncol = 3),

@@ -64,8 +64,8 @@ test_that("the evidence is the mean over the prior of that with given bandwidths
   skip_unless_extended()
   case <- scale_cases()
   y <- list(factor(case$y > 0.4), case$y)
-  prior <- list(srvm_prior(ard = 1.5, coef = fixed(0.7)), srvm_prior(
-    ard = 1.5, coef = fixed(0.7), noise = fixed(0.15), df = 3
+  prior <- list(srvm_prior(ard = 1.5, linear = 0, coef = fixed(0.7)), srvm_prior(
+    ard = 1.5, linear = 0, coef = fixed(0.7), noise = fixed(0.15), df = 3
   ))
   scale <- 1.5 / bandwidth_median(case$x[, 1, drop = FALSE])
   w <- exp(seq(-5, 4, by = 0.25))
@@ -98,9 +98,15 @@ test_that("kernels have the values of their definition", {
   )
   for (kernel in kernels) {
     # One centre of coefficient 1: f is its column.
-    f <- srvm_own_draws_cpp(1L, 2L, c(0.5, 1), TRUE, kernel, cbind(b), x, x)
+    settings <- quick_scales(scale_cases(), 1:2, seed = 1)$settings
+    settings$kernel <- kernel
+    f <- srvm_own_draws_cpp(model_config(settings), 1L, 2L, c(0.5, 3, -1, 1),
+      cbind(b), x, x
+    )
     given <- kernel_matrix(kernel_fill(kernel, "ard", b), x, x[2, , drop = FALSE])
-    expect_equal(f, 0.5 + given, tolerance = 1e-14, label = format(kernel))
+    part <- settings$linear
+    line <- part$scale * sweep(x, 2, part$centre) %*% c(3, -1)
+    expect_equal(f, 0.5 + line + given, tolerance = 1e-13, label = format(kernel))
   }
 })
 

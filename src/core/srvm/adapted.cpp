@@ -53,8 +53,7 @@ Entry score_entry(const Particle& particle, const Model& model,
                        squared_responses(particle, model, pool));
   const CandidateSums shared =
       particle.own.any()
-          ? particle.own.gather(pool, pool.latest(h), model.intercept, power,
-                                gram)
+          ? particle.own.gather(pool, pool.latest(h), power, gram)
           : pool.gather_latest(particle.set, model.intercept, gram, h, power);
   const CandidateSums sums =
       own_sums(particle, model, pool, pool.latest(h), shared, gram, power);
@@ -69,7 +68,7 @@ void take_out(Particle& particle, const Model& model, int candidate,
   const auto& set = particle.set;
   const auto found = std::find(set.begin(), set.end(), candidate);
   if (found == set.end()) return;
-  erase(particle, static_cast<int>(found - set.begin()), model.intercept,
+  erase(particle, static_cast<int>(found - set.begin()), model.fixed(),
         scratch.a);
 }
 

@@ -70,10 +70,9 @@ double carry_out(Particle& particle, const Config& config,
     append(particle, birth, scratch.a, scratch.b);
     return birth.log_ratio;
   }
-  const bool intercept = config.model.intercept;
-  const Death death =
-      score_death(particle, now, step.which, intercept, scratch.a);
-  erase(particle, step.which, intercept, scratch.a);
+  const int fixed = config.model.fixed();
+  const Death death = score_death(particle, now, step.which, fixed, scratch.a);
+  erase(particle, step.which, fixed, scratch.a);
   return death.log_ratio;
 }
 

@@ -65,7 +65,7 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
     const int rows = static_cast<int>(x.rows());
     pool_.fill_on_demand(x_, y_, cache_size(config_, rows));
   }
-  scratch_ = Scratch(config_.model.centres.limit(pool_.size()) + 3);
+  scratch_ = Scratch(config_.model.most_columns(pool_.size()) + 2);
   start();
   seconds_ = watch.seconds();
 }
@@ -116,7 +116,7 @@ void Chain::draw_start() {
   sum_up(particle_, model, pool_);
   if (!model.latent()) return;
   draw_latent(particle_, model, pool_,
-              std::vector<double>(k + model.intercept, 0.0), rng_);
+              std::vector<double>(k + model.fixed(), 0.0), rng_);
 }
 
 bool Chain::is_valid() const {
@@ -259,7 +259,7 @@ void Chain::transfer(Archive& archive) {
   draws_.transfer(archive, config_.model);
   std::vector<Particle> current{particle_};
   archive.within("current", [&](Archive& list) {
-    srvm::transfer(list, current, config_.model.intercept);
+    srvm::transfer(list, current, config_.model.fixed());
     transfer_scales(list, current, config_.model, x_.cols());
     transfer_df(list, current, config_.model);
     list.require(current.size() == 1, "k", "for one particle");

@@ -103,8 +103,8 @@ double lose_candidate(Particle& particle, const Model& model,
   if (held) {
     const int i = static_cast<int>(found - set.begin());
     log_gain =
-        -score_death(particle, now, i, model.intercept, scratch.a).log_ratio;
-    erase(particle, i, model.intercept, scratch.a);
+        -score_death(particle, now, i, model.fixed(), scratch.a).log_ratio;
+    erase(particle, i, model.fixed(), scratch.a);
   } else {
     const CandidateSums sums = own_sums(
         particle, model, pool, pool.leaving(h),

@@ -62,7 +62,7 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
 }
 
 Scratch Target::scratch() const {
-  return Scratch(config_.model.centres.limit(pool_.size() + 1) + 3);
+  return Scratch(config_.model.most_columns(pool_.size() + 1) + 2);
 }
 
 void Target::initialise(Particle& particle, Rng& rng) const {
@@ -73,11 +73,12 @@ void Target::initialise(Particle& particle, Rng& rng) const {
   if (model.learns_scales()) {
     particle.own.use(model.scales.draw(static_cast<int>(x_.cols()), rng));
   }
-  if (model.intercept) {
-    particle.gram.resize(1);
-    particle.gram(0, 0) = 0;
-    particle.rhs.assign(1, 0.0);
+  const int m = model.fixed();
+  particle.gram.resize(m);
+  for (int j = 0; j < m; ++j) {
+    for (int i = j; i < m; ++i) particle.gram(i, j) = 0;
   }
+  particle.rhs.assign(m, 0.0);
   refactor(particle, model);
 }
 
@@ -206,7 +207,7 @@ double Target::propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
 
 // Particles without weight must have finite moments, too: 0 times NaN is NaN.
 void Target::empty(Particle& particle) const {
-  const int p = config_.model.intercept;
+  const int p = config_.model.fixed();
   particle.set.clear();
   if (particle.own.any()) particle.own.clear();
   particle.gram.resize(p);

@@ -48,7 +48,7 @@ void Filter::transfer(Archive& archive) {
   Records records = target_.records();
   archive("time", state.time, Want::between(config_.past, rows_));
   const int steps = state.time - config_.past;
-  srvm::transfer(archive, particles, config_.model.intercept);
+  srvm::transfer(archive, particles, config_.model.fixed());
   transfer_scales(archive, particles, config_.model, target_.predictors());
   transfer_df(archive, particles, config_.model);
   archive.require(particles.size() == n, "k", "one per particle");

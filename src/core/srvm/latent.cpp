@@ -36,12 +36,14 @@ std::vector<double> fitted(const Particle& particle, const Model& model,
                            const std::vector<double>& beta) {
   const std::size_t n = particle.latent.size();
   std::vector<double> f(n, 0.0);
-  for (std::size_t s = 0; s < n && model.intercept; ++s) {
-    f[s] = beta[0] * pool.roots()[s];
+  const int m = model.fixed();
+  for (int j = 0; j < m; ++j) {
+    for (std::size_t s = 0; s < n; ++s)
+      f[s] += beta[j] * pool.fixed_value(s, j);
   }
   for (int i = 0; i < particle.k(); ++i) {
     const double* values = column(particle, pool, i);
-    const double b = beta[i + model.intercept];
+    const double b = beta[i + m];
     for (std::size_t s = 0; s < n; ++s) f[s] += b * values[s];
   }
   return f;
@@ -64,14 +66,37 @@ void sum_responses(Particle& particle, const Model& model,
   const double excess = excess_response(particle, pool, pool.power());
   particle.squares = dot(n, z, z);
   if (excess != 0) particle.squares -= excess * z[pool.latest_place()];
-  if (model.intercept) {
-    particle.rhs[0] = -excess;
-    for (int s = 0; s < n; ++s) particle.rhs[0] += z[s];
+  const int m = model.fixed();
+  for (int j = 0; j < m; ++j) {
+    particle.rhs[j] = 0;
+    for (int s = 0; s < n; ++s)
+      particle.rhs[j] += z[s] * pool.fixed_value(s, j);
+    if (excess != 0) {
+      particle.rhs[j] -= excess * pool.fixed_value(pool.latest_place(), j);
+    }
   }
   for (int i = 0; i < particle.k(); ++i) {
-    double& rhs = particle.rhs[i + model.intercept];
+    double& rhs = particle.rhs[i + m];
     rhs = dot(n, column(particle, pool, i), z);
     if (excess != 0) rhs -= excess * latest_value(particle, pool, i);
+  }
+}
+
+// Of fixed columns, from the latent weights.
+void sum_fixed(Particle& particle, int m, const CandidatePool& pool,
+               const std::vector<double>& y) {
+  const int n = static_cast<int>(y.size());
+  for (int j = 0; j < m; ++j) {
+    for (int i = j; i < m; ++i) particle.gram(i, j) = 0;
+    particle.rhs[j] = 0;
+    for (int s = 0; s < n; ++s) {
+      const double value = pool.fixed_value(s, j);
+      particle.rhs[j] += y[s] * value;
+      for (int i = j; i < m; ++i) {
+        particle.gram(i, j) +=
+            particle.latent[s] * value * pool.fixed_value(s, i);
+      }
+    }
   }
 }
 
@@ -81,21 +106,15 @@ void sum_weighted(Particle& particle, const Model& model,
   const int n = static_cast<int>(particle.latent.size());
   const std::vector<double> y = weighted_responses(particle, pool);
   particle.squares = dot(n, y.data(), pool.responses());
-  std::vector<double> g(particle.k() + 1);
-  if (model.intercept) {
-    particle.gram(0, 0) = particle.rhs[0] = 0;
-    for (int s = 0; s < n; ++s) {
-      const double root = pool.roots()[s];
-      particle.gram(0, 0) += particle.latent[s] * root * root;
-      particle.rhs[0] += y[s] * root;
-    }
-  }
+  const int m = model.fixed();
+  std::vector<double> g(particle.k() + m);
+  sum_fixed(particle, m, pool, y);
   for (int j = 0; j < particle.k(); ++j) {
-    const int at = j + model.intercept;
+    const int at = j + m;
     const CandidateSums own =
         candidate_sums(particle, model, pool, particle.set[j], g);
     for (int i = at; i < particle.gram.size(); ++i) particle.gram(i, at) = g[i];
-    if (model.intercept) particle.gram(at, 0) = g[0];
+    for (int i = 0; i < m; ++i) particle.gram(at, i) = g[i];
     particle.rhs[at] = own.rhs;
   }
 }
@@ -120,7 +139,11 @@ CandidateSums own_sums(const Particle& particle, const Model& model,
   std::vector<double> weighted(own, own + n);
   for (int s = 0; s < n; ++s) weighted[s] *= latent[s];
   std::size_t at = 0;
-  if (model.intercept) g[at++] = dot(n, weighted.data(), pool.roots());
+  for (int j = 0; j < model.fixed(); ++j) {
+    double& sum = g[at++];
+    sum = 0;
+    for (int s = 0; s < n; ++s) sum += weighted[s] * pool.fixed_value(s, j);
+  }
   for (int i = 0; i < particle.k(); ++i) {
     g[at++] = dot(n, weighted.data(), column(particle, pool, i));
   }
@@ -136,8 +159,7 @@ CandidateSums candidate_sums(const Particle& particle, const Model& model,
     pool.trim_columns();
   } else {
     shared = particle.own.any()
-                 ? particle.own.gather(pool, candidate, model.intercept,
-                                       pool.power(), g)
+                 ? particle.own.gather(pool, candidate, pool.power(), g)
                  : pool.gather(candidate, particle.set, model.intercept, g);
   }
   return own_sums(particle, model, pool, candidate, shared, g, pool.power());
@@ -223,7 +245,7 @@ void sum_up(Particle& particle, const Model& model, const CandidatePool& pool) {
     if (model.latent()) sum_responses(particle, model, pool);
     return;
   }
-  const int p = particle.k() + model.intercept;
+  const int p = particle.k() + model.fixed();
   particle.gram.resize(p);
   particle.rhs.resize(p);
   sum_weighted(particle, model, pool);

@@ -4,13 +4,14 @@ namespace kernelbayes {
 namespace srvm {
 
 void posterior_moments(const Particle& particle, const Model& model,
+                       const Eigen::MatrixXd& fixed,
                        const Eigen::MatrixXd& values,
                        const std::vector<int>& column,
                        Eigen::Ref<Eigen::VectorXd> mean,
                        Eigen::Ref<Eigen::VectorXd> variance) {
   // (S15): with u the design row and h = L^-1 u, mean h'z, variance h'h.
   constexpr Eigen::Index kTile = 128;
-  const int p = particle.factor.size();
+  const int p = particle.factor.size(), m = static_cast<int>(fixed.cols());
   Eigen::MatrixXd h(kTile, p);
   mean.setConstant(model.shift);
   variance.setZero();
@@ -18,10 +19,10 @@ void posterior_moments(const Particle& particle, const Model& model,
     const Eigen::Index n = std::min(kTile, values.rows() - from);
     for (int j = 0; j < p; ++j) {
       auto own = h.col(j).head(n);
-      if (model.intercept && j == 0) {
-        own.setOnes();
+      if (j < m) {
+        own = fixed.col(j).segment(from, n);
       } else {
-        const int candidate = particle.set[j - model.intercept];
+        const int candidate = particle.set[j - m];
         own = values.col(column[candidate]).segment(from, n);
       }
       for (int l = 0; l < j; ++l) {

@@ -15,24 +15,21 @@ double dot(const Eigen::Ref<const Eigen::VectorXd>& a,
 }
 
 // L^-1 of the design row at a point.
-Eigen::VectorXd design_at(const Particle& particle, bool intercept,
-                          const Eigen::MatrixXd& at_set, Eigen::Index point) {
-  Eigen::VectorXd out(at_set.cols() + intercept);
-  if (intercept) out[0] = 1;
-  out.tail(at_set.cols()) = at_set.row(point);
+Eigen::VectorXd design_at(const Particle& particle,
+                          const Eigen::MatrixXd& at_design,
+                          Eigen::Index point) {
+  Eigen::VectorXd out = at_design.row(point);
   particle.factor.solve_lower(out.data());
   return out;
 }
 
-// L^-1 of the products of the design's columns, `set` for centres, with `own`.
-Eigen::VectorXd design_products(const Particle& particle, bool intercept,
-                                const Eigen::MatrixXd& set,
-                                const Eigen::VectorXd& roots,
+// L^-1 of the products of the design's columns with `own`.
+Eigen::VectorXd design_products(const Particle& particle,
+                                const Eigen::MatrixXd& design,
                                 const Eigen::VectorXd& own, double gain) {
-  Eigen::VectorXd out(set.cols() + intercept);
-  if (intercept) out[0] = gain * dot(roots, own);
-  for (Eigen::Index j = 0; j < set.cols(); ++j) {
-    out[j + intercept] = gain * dot(set.col(j), own);
+  Eigen::VectorXd out(design.cols());
+  for (Eigen::Index j = 0; j < design.cols(); ++j) {
+    out[j] = gain * dot(design.col(j), own);
   }
   particle.factor.solve_lower(out.data());
   return out;
@@ -47,16 +44,14 @@ void moments_at_new(const Particle& particle, const Model& model,
   const double gain = model.scaled ? 1 : 1 / particle.noise;
   const Eigen::Map<const Eigen::VectorXd> z(particle.factor.z().data(),
                                             particle.factor.size());
-  const Eigen::MatrixXd set = rows.roots.asDiagonal() * points.rows_set;
+  const Eigen::MatrixXd design = rows.roots.asDiagonal() * points.rows_design;
   const double stay = std::log(step.stay(particle.k()));
   const double join = std::log(step.join(particle.k()));
   for (Eigen::Index i = 0; i < points.self.size(); ++i) {
-    const Eigen::VectorXd h =
-        design_at(particle, model.intercept, points.at_set, i);
+    const Eigen::VectorXd h = design_at(particle, points.at_design, i);
     const Eigen::VectorXd own =
         rows.roots.cwiseProduct(points.rows_points.col(i));
-    const Eigen::VectorXd u =
-        design_products(particle, model.intercept, set, rows.roots, own, gain);
+    const Eigen::VectorXd u = design_products(particle, design, own, gain);
     const double precision =
         gain * dot(own, own) - dot(u, u) + 1 / particle.coef;
     const double score = gain * dot(own, rows.y) - dot(u, z);

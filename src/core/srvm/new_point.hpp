@@ -5,11 +5,12 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// Kernel values of m new points, which are no candidates, for one particle.
+/// The design of m new points, which are no candidates, for one particle: its p
+/// columns are the fixed ones, then kernels at the centres, in their order.
 struct NewPoints {
-  Eigen::MatrixXd at_set;       // m x k: with its centres, in its order
-  Eigen::MatrixXd rows_set;     // t x k: of the rows with these
-  Eigen::MatrixXd rows_points;  // t x m: of the rows with the points
+  Eigen::MatrixXd at_design;    // m x p: of the points
+  Eigen::MatrixXd rows_design;  // t x p: of the rows
+  Eigen::MatrixXd rows_points;  // t x m: kernels of the rows with the points
   Eigen::VectorXd self;         // m: of the points with themselves
 };
 

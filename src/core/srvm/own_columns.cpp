@@ -101,53 +101,65 @@ const Eigen::VectorXd& OwnColumns::consider(const CandidatePool& pool,
 }
 
 CandidateSums OwnColumns::gather(const CandidatePool& pool, int candidate,
-                                 bool intercept, double power,
-                                 std::vector<double>& g) const {
+                                 double power, std::vector<double>& g) const {
   const Arithmetic& arithmetic = *pool.own_kernels().arithmetic;
+  const Eigen::MatrixXd& fixed = pool.own_kernels().fixed;
   const Eigen::VectorXd& own = consider(pool, candidate);
-  Eigen::Map<Eigen::VectorXd> with_set(g.data() + intercept, k_);
+  const int m = static_cast<int>(fixed.cols());
+  Eigen::Map<Eigen::VectorXd> with_fixed(g.data(), m),
+      with_set(g.data() + m, k_);
+  if (m > 0) {
+    with_fixed =
+        arithmetic.product(fixed.topRows(n_), own.cwiseProduct(roots(pool)));
+  }
   if (k_ > 0) with_set = arithmetic.product(columns(), own);
   CandidateSums sums{own.squaredNorm(), own.dot(responses(pool))};
-  if (intercept) g[0] = own.dot(roots(pool));
   if (power == 1) return sums;
   // Without a share of the latest row.
   const int at = pool.latest_place();
   const double value = own[at], part = (1 - power) * value;
-  if (intercept) g[0] -= part * pool.latest_root();
+  for (int i = 0; i < m; ++i) with_fixed[i] -= part * pool.fixed_value(at, i);
   for (int i = 0; i < k_; ++i) with_set[i] -= part * values_(at, i);
   sums.gram -= part * value;
   sums.rhs -= part * pool.latest_response();
   return sums;
 }
 
-void OwnColumns::sum(const CandidatePool& pool, bool intercept, double power,
+void OwnColumns::sum(const CandidatePool& pool, double power,
                      LowerTriangle& gram, std::vector<double>& rhs) const {
   const Arithmetic& arithmetic = *pool.own_kernels().arithmetic;
-  const int p = k_ + intercept, at = pool.places() - 1;
-  // The roots and the responses beside the columns.
-  Eigen::MatrixXd outer(k_, 2);
-  Eigen::MatrixXd inner(k_, k_);
+  const Eigen::MatrixXd& fixed = pool.own_kernels().fixed;
+  const int m = static_cast<int>(fixed.cols()), p = k_ + m;
+  const int at = pool.places() - 1;
+  // The fixed columns and the responses, beside all columns.
+  Eigen::MatrixXd others(n_, m + 1);
+  others << roots(pool).asDiagonal() * fixed.topRows(n_), responses(pool);
+  Eigen::MatrixXd inner(k_, k_), outer(k_, m + 1);
   if (k_ > 0) {
-    Eigen::MatrixXd more(n_, 2);
-    more << roots(pool), responses(pool);
     inner = arithmetic.squares(columns());
-    outer = arithmetic.products(columns(), more);
+    outer = arithmetic.products(columns(), others);
   }
+  const Eigen::MatrixXd own = arithmetic.squares(others);
   const double share = 1 - power;
-  const double root = pool.roots()[at], y = pool.responses()[at];
+  const auto less = [&](double sum, double a, double b) {
+    return sum - share * a * b;
+  };
+  const auto other = [&](int j) { return others(at, j); };
   gram.resize(p);
   rhs.resize(p);
-  if (intercept) {
-    gram(0, 0) = roots(pool).squaredNorm() - share * root * root;
-    rhs[0] = roots(pool).dot(responses(pool)) - share * root * y;
+  for (int j = 0; j < m; ++j) {
+    rhs[j] = less(own(m, j), other(m), other(j));
+    for (int i = j; i < m; ++i)
+      gram(i, j) = less(own(i, j), other(i), other(j));
   }
   for (int j = 0; j < k_; ++j) {
-    const int to = j + intercept;
-    const double part = share * values_(at, j);
-    rhs[to] = outer(j, 1) - part * y;
-    if (intercept) gram(to, 0) = outer(j, 0) - part * root;
+    const double value = values_(at, j);
+    rhs[m + j] = less(outer(j, m), other(m), value);
+    for (int i = 0; i < m; ++i) {
+      gram(m + j, i) = less(outer(j, i), other(i), value);
+    }
     for (int i = j; i < k_; ++i) {
-      gram(i + intercept, to) = inner(i, j) - part * values_(at, i);
+      gram(m + i, m + j) = less(inner(i, j), values_(at, i), value);
     }
   }
 }

@@ -36,11 +36,11 @@ class OwnColumns {
 
   /// As CandidatePool::gather(), for any candidate outside the set; the latest
   /// row counts with `power`.
-  CandidateSums gather(const CandidatePool& pool, int candidate, bool intercept,
-                       double power, std::vector<double>& g) const;
-  /// All sums of the set.
-  void sum(const CandidatePool& pool, bool intercept, double power,
-           LowerTriangle& gram, std::vector<double>& rhs) const;
+  CandidateSums gather(const CandidatePool& pool, int candidate, double power,
+                       std::vector<double>& g) const;
+  /// All sums of the fixed columns and the set.
+  void sum(const CandidatePool& pool, double power, LowerTriangle& gram,
+           std::vector<double>& rhs) const;
 
  private:
   auto columns() const { return values_.block(0, 0, n_, k_); }

@@ -90,8 +90,7 @@ const double* column_of(const Particle& particle, const CandidatePool& pool,
 void restore_sums(Particle& particle, const Model& model,
                   const CandidatePool& pool) {
   if (particle.own.any()) {
-    particle.own.sum(pool, model.intercept, pool.power(), particle.gram,
-                     particle.rhs);
+    particle.own.sum(pool, pool.power(), particle.gram, particle.rhs);
   } else {
     pool.restore_sums(particle.set, model.intercept, particle.gram,
                       particle.rhs);
@@ -100,9 +99,10 @@ void restore_sums(Particle& particle, const Model& model,
 
 void latest_design(const Particle& particle, const Model& model,
                    const CandidatePool& pool, std::vector<double>& u) {
-  if (model.intercept) u[0] = pool.latest_root();
+  const int m = model.fixed();
+  for (int j = 0; j < m; ++j) u[j] = pool.fixed_value(pool.latest_place(), j);
   for (int i = 0; i < particle.k(); ++i) {
-    u[i + model.intercept] = latest_value(particle, pool, i);
+    u[m + i] = latest_value(particle, pool, i);
   }
 }
 
@@ -143,9 +143,9 @@ void append(Particle& particle, const Birth& birth,
 }
 
 Death score_death(const Particle& particle, const Likelihood& likelihood, int i,
-                  bool intercept, std::vector<double>& w) {
+                  int fixed, std::vector<double>& w) {
   const int p = particle.factor.size();
-  const int row = i + intercept;
+  const int row = i + fixed;
   std::fill(w.begin(), w.begin() + p, 0.0);
   w[row] = 1;
   particle.factor.solve_lower(w.data(), row);
@@ -159,9 +159,8 @@ Death score_death(const Particle& particle, const Likelihood& likelihood, int i,
   return {log_ratio, variance, mean};
 }
 
-void erase(Particle& particle, int i, bool intercept,
-           std::vector<double>& work) {
-  const int row = i + intercept;
+void erase(Particle& particle, int i, int fixed, std::vector<double>& work) {
+  const int row = i + fixed;
   if (particle.own.any()) particle.own.erase(i, particle.set[i]);
   particle.set.erase(particle.set.begin() + i);
   particle.gram.erase(row);

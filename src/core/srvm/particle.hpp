@@ -22,8 +22,8 @@ constexpr double kLeastWeight = 1e-300;
 
 /// One hypothesis: a set S of centres and psi = (noise, coef), with the factor
 /// of A = gain G_SS + I / coef and z = L^-1 gain Phi'y, where gain is 1 /
-/// noise, or 1 in the scaled form, (S6). Row 0 is the intercept, if the model
-/// has one; the centres follow in the order of `set`.
+/// noise, or 1 in the scaled form, (S6). The first rows are the
+/// fixed columns of the model; the centres follow in the order of `set`.
 ///
 /// The gram matrix and Phi'y of the set are the particle's own copies of shared
 /// sums, so that a refactor reads contiguous memory and its cost does not
@@ -130,10 +130,9 @@ struct Death {
   double log_ratio, variance, mean;
 };
 Death score_death(const Particle& particle, const Likelihood& likelihood, int i,
-                  bool intercept, std::vector<double>& w);
+                  int fixed, std::vector<double>& w);
 
-void erase(Particle& particle, int i, bool intercept,
-           std::vector<double>& work);
+void erase(Particle& particle, int i, int fixed, std::vector<double>& work);
 
 /// One Gibbs sweep given the set, (S16) or (S17): coefficients (in the shifted
 /// scale: the model's shift is still to be added to the intercept) into `beta`,

@@ -47,6 +47,7 @@ struct OwnKernels {
   const Eigen::MatrixXd* x = nullptr;
   RadialKernel kernel;
   const Arithmetic* arithmetic = nullptr;
+  Eigen::MatrixXd fixed;  // columns that are in all sets, before weights
 };
 
 /// A candidate's own sums over the data.
@@ -258,6 +259,10 @@ class CandidatePool {
   void leave_columns_to_particles(const OwnKernels& own) { own_ = own; }
   bool has_columns() const { return own_.x == nullptr; }
   const OwnKernels& own_kernels() const { return own_; }
+  /// The j-th column that is in all sets, times the root of the row.
+  double fixed_value(int place, int j) const {
+    return roots()[place] * (own_.x == nullptr ? 1 : own_.fixed(place, j));
+  }
 
   /// A set's own copies of the sums, with the intercept first if there is
   /// one. Its columns must be kept.

@@ -40,7 +40,7 @@ bool swap_move(Particle& particle, const Config& config,
                const CandidatePool& pool, const CandidateChoice& choice,
                Rng& rng, Scratch& scratch) {
   if (particle.k() == 0 || particle.k() == pool.size()) return false;
-  const bool intercept = config.model.intercept;
+  const int fixed = config.model.fixed();
   const int i = choice.draw_place(particle.set, rng);
   // With several kernels, half of the time the same row with another kernel
   // replaces the centre: free choices rarely propose this.
@@ -53,8 +53,7 @@ bool swap_move(Particle& particle, const Config& config,
   if (j < 0) return false;
   const Birth birth =
       propose_birth(particle, config, pool, likelihood, j, scratch);
-  const Death death =
-      score_death(particle, likelihood, i, intercept, scratch.c);
+  const Death death = score_death(particle, likelihood, i, fixed, scratch.c);
   const double log_ratio =
       log_swap_ratio(birth, death, likelihood, particle.factor.size(),
                      scratch.b, scratch.c) +
@@ -62,7 +61,7 @@ bool swap_move(Particle& particle, const Config& config,
       choice.log_swap(particle.set, i, j, free);
   if (!accept(log_ratio, rng)) return false;
   append(particle, birth, scratch.a, scratch.b);
-  erase(particle, i, intercept, scratch.c);
+  erase(particle, i, fixed, scratch.c);
   ++particle.moves.accepted[2];
   return true;
 }

@@ -49,9 +49,9 @@ void transfer_sets(Archive& archive, std::vector<Particle>& particles) {
 }
 
 struct Sizes {
-  Sizes(const std::vector<Particle>& particles, bool intercept) {
+  Sizes(const std::vector<Particle>& particles, int fixed) {
     for (const Particle& particle : particles) {
-      const std::size_t p = particle.set.size() + intercept;
+      const std::size_t p = particle.set.size() + fixed;
       coefficients += p;
       entries += triangle(p);
     }
@@ -61,8 +61,7 @@ struct Sizes {
 
 }  // namespace
 
-void transfer(Archive& archive, std::vector<Particle>& particles,
-              bool intercept) {
+void transfer(Archive& archive, std::vector<Particle>& particles, int fixed) {
   transfer_sets(archive, particles);
   archive.each<double>(
       "noise", particles, [](Particle& p) -> double& { return p.noise; },
@@ -70,7 +69,7 @@ void transfer(Archive& archive, std::vector<Particle>& particles,
   archive.each<double>(
       "coef", particles, [](Particle& p) -> double& { return p.coef; },
       Want::positive());
-  const Sizes sizes(particles, intercept);
+  const Sizes sizes(particles, fixed);
   std::vector<double> factor, z;
   if (!archive.reading()) {
     factor.reserve(sizes.entries);
@@ -82,7 +81,7 @@ void transfer(Archive& archive, std::vector<Particle>& particles,
   if (!archive.reading()) return;
   Slices columns(factor), right(z);
   for (Particle& particle : particles) {
-    const int p = particle.k() + intercept;
+    const int p = particle.k() + fixed;
     const double* diagonal = columns.take(triangle(p));
     particle.factor.restore(p, diagonal, right.take(p));
     for (int j = 0; j < p; diagonal += p - j, ++j) {

@@ -10,8 +10,7 @@ namespace kernelbayes {
 namespace srvm {
 
 /// Sets (candidates counted from 1), variances and factors.
-void transfer(Archive& archive, std::vector<Particle>& particles,
-              bool intercept);
+void transfer(Archive& archive, std::vector<Particle>& particles, int fixed);
 /// The inverse bandwidths of each particle, if they are learned.
 void transfer_scales(Archive& archive, std::vector<Particle>& particles,
                      const Model& model, Eigen::Index predictors);
