@@ -178,7 +178,7 @@ srvm_family <- function(family, reference) {
 #'   `lambda_gamma(1, 0.1)`. `NULL`: `"learn"` with a bandwidth for each predictor
 #'   (`"ard"`), otherwise 10.
 #' @param kmax Largest number of centres, a whole number; 0 leaves only the
-#'   intercept.
+#'   intercept and the linear part.
 #' @param centres Given k, `"subset"` makes every subset of k distinct rows
 #'   equally likely, \eqn{p(S) = p(k) / {t \choose k}}; `"iid"` is the form in
 #'   the papers, \eqn{p(S) \propto p(k) k! / t^k}. With a [kernel_dictionary()]

@@ -15,7 +15,8 @@ NULL
 #' and each particle is a hypothesis about the set \eqn{S} of kernel centres, a
 #' subset of the rows seen so far. The number of centres, the noise and the
 #' scale of the coefficients are learned, and so is a bandwidth for each predictor.
-#' The coefficients are integrated out of every weight.
+#' By default there is a linear part, too. The coefficients are integrated out of
+#' every weight.
 #'
 #' @section The model:
 #' \eqn{\epsilon_s \sim N(0, \sigma^2)} (or Student's t, see below),
@@ -75,8 +76,8 @@ NULL
 #' particle or chain has its own, and predictors that do not matter get large ones.
 #' The inverse bandwidths 1/b_l have independent half-t priors, see `ard` of
 #' [srvm_prior()], which shrink them towards 0. They move by Metropolis steps in
-#' their logarithms, one at a time or all by the same factor, with the coefficients
-#' integrated out. The rest of the sampler is as below, and the evidence is that of
+#' their logarithms, with the coefficients integrated out; particles size the steps
+#' for each other. The rest of the sampler is as below, and the evidence is that of
 #' the model with the bandwidths integrated out.
 #'
 #' A particle's columns are its own. A step of the sequential sampler costs O(N t k
@@ -94,7 +95,8 @@ NULL
 #' On nine data sets of the UCI repository and two of [sim_friedman()], at most 200
 #' rows and one split each, on which kernel, prior and `scale` were chosen, the mean
 #' ratio of its error to that of a Gaussian process with such bandwidths
-#' (`DiceKriging::km()`) is .94. The ratio of `kernel_gaussian("learn")`, one
+#' (`DiceKriging::km()`) is .86, and the log density of new responses .18 higher.
+#' Without the linear part the ratio is .96; that of `kernel_gaussian("learn")`, one
 #' bandwidth for all predictors, is 1.6.
 #'
 #' @section The sampler:

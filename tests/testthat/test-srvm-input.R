@@ -314,7 +314,9 @@ test_that("y far from 0 keeps its digits without standardising", {
   coef <- 1e16
   expect_warning(
     fit <- small(y ~ x, far, scale = FALSE,
-      prior = srvm_prior(kmax = 0, noise = fixed(noise), coef = fixed(coef))
+      prior = srvm_prior(
+        kmax = 0, noise = fixed(noise), coef = fixed(coef), linear = 0
+      )
     ),
     class = "kb_warning_offset"
   )
