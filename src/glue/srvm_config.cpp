@@ -87,6 +87,9 @@ srvm::Model model(const Rcpp::List& config) {
       out.arithmetic = &Arithmetic::at_most(config["simd"]);
     }
     out.scales.scale = config["inverse_bandwidth"];
+    const Rcpp::List linear = config["linear"];
+    out.linear_centre = linear["centre"];
+    out.linear_scale = linear["scale"];
   } else {
     out.kernels = kernels(kernel);
   }
@@ -97,9 +100,6 @@ srvm::Model model(const Rcpp::List& config) {
   out.noise = variance_prior(config["noise"]);
   out.coef = variance_prior(config["coef"]);
   out.intercept = config["intercept"];
-  const Rcpp::List linear = config["linear"];
-  out.linear_centre = linear["centre"];
-  out.linear_scale = linear["scale"];
   out.shift = config["shift"];
   out.scaled = config["scaled"];
   out.response = named(kResponses, config["response"]);
