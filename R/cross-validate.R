@@ -290,7 +290,8 @@ refit_xy <- function(recipe, data) {
 # From the mould on, which knows the terms of the columns
 refit_bark <- function(recipe, data) {
   bark_fit(
-    mould_of(recipe$mould, data), c(recipe$arguments, list(keep_data = TRUE)), quote(bark()), now()
+    mould_of(recipe$mould, data),
+    c(recipe$arguments, list(keep_data = TRUE)), quote(bark()), now()
   )
 }
 

@@ -84,11 +84,12 @@ regression_response <- function(fit, x, interval, level, pool,
                                 weights = NULL) {
   # Coefficients that are drawn have no mean before they have seen data.
   centre <- is_prior_only(fit)
-  if (interval == "none" && !centre) {
-    return(posterior_mean(fit, x, pool))
-  }
   if (interval == "none") {
-    return(regression_quantiles(fit, x, 0.5, "credible", pool)[, 1])
+    return(if (centre) {
+      regression_quantiles(fit, x, 0.5, "credible", pool)[, 1]
+    } else {
+      posterior_mean(fit, x, pool)
+    })
   }
   ends <- interval_ends(level)
   rows <- in_blocks(fit, x, pool, function(rows, moments) {

@@ -43,7 +43,8 @@ model_config <- function(settings) {
     kmax = prior$kmax, centres = prior$centres,
     noise = variance_config(prior$noise, settings$limits$noise),
     coef = variance_config(prior$coef, settings$limits$coef),
-    intercept = settings$intercept, linear = settings$linear, scaled = is_scaled(settings),
+    intercept = settings$intercept, linear = settings$linear,
+    scaled = is_scaled(settings),
     shift = settings$shift, response = response_name(settings),
     # Known, or values with equal probabilities.
     df = if (is_student(settings)) prior$df else 0,

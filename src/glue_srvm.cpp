@@ -166,16 +166,15 @@ Eigen::MatrixXd srvm_own_draws_cpp(Rcpp::List config, const std::vector<int>& k,
   const Eigen::MatrixXd fixed = model.fixed_columns(x);
   Eigen::MatrixXd out(x.rows(), k.size());
   auto set = sets.begin();
-  auto coefficient = beta.begin();
+  const double* coefficient = beta.data();
   for (std::size_t i = 0; i < k.size(); ++i) {
-    const Eigen::Map<const Eigen::VectorXd> always(&*coefficient,
-                                                   model.fixed());
+    const Eigen::Map<const Eigen::VectorXd> always(coefficient, model.fixed());
     out.col(i) = fixed * always;
     coefficient += model.fixed();
     if (k[i] == 0) continue;
     std::vector<int> own_set(set, set + k[i]);
     for (int& c : own_set) --c;
-    const Eigen::Map<const Eigen::VectorXd> own(&*coefficient, k[i]);
+    const Eigen::Map<const Eigen::VectorXd> own(coefficient, k[i]);
     out.col(i) +=
         own_values(*model.learned, bandwidths.col(i), x, centres, own_set) *
         own;
