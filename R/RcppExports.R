@@ -201,8 +201,8 @@ srvm_rejuvenate_cpp <- function(config, x, y, state) {
     .Call(`_kernelbayes_srvm_rejuvenate_cpp`, config, x, y, state)
 }
 
-srvm_moments_cpp <- function(state, intercept, shift, values, column) {
-    .Call(`_kernelbayes_srvm_moments_cpp`, state, intercept, shift, values, column)
+srvm_moments_cpp <- function(state, fixed, shift, values, column) {
+    .Call(`_kernelbayes_srvm_moments_cpp`, state, fixed, shift, values, column)
 }
 
 srvm_own_moments_cpp <- function(config, state, bandwidths, x, centres, averaged) {
@@ -213,8 +213,8 @@ srvm_own_draws_cpp <- function(config, k, sets, beta, bandwidths, x, centres) {
     .Call(`_kernelbayes_srvm_own_draws_cpp`, config, k, sets, beta, bandwidths, x, centres)
 }
 
-srvm_coefficients_cpp <- function(state, intercept, shift) {
-    .Call(`_kernelbayes_srvm_coefficients_cpp`, state, intercept, shift)
+srvm_coefficients_cpp <- function(state, fixed, intercept, shift) {
+    .Call(`_kernelbayes_srvm_coefficients_cpp`, state, fixed, intercept, shift)
 }
 
 running_sums_cpp <- function(values, start) {

@@ -99,7 +99,7 @@ srvm_prior_layout <- layout(
     is.null(df) || is.double(df) && length(df) > 0 && isTRUE(all(df > 0)) &&
       (length(df) == 1 || all(is.finite(df)))
   }, "a positive number or Inf, or positive numbers"),
-  ard = maybe(positive(1)), linear = numbers(1, 0)
+  ard = maybe(positive(1)), linear = maybe(numbers(1, 0))
 )
 
 # As given by the user: values that depend on the data are open

@@ -291,7 +291,8 @@ srvm_mean_moments <- function(x, fit, pool) {
       colSums(srvm_values(fit, x[rows, , drop = FALSE], candidates, pool))
     })
     mean <- matrix(Reduce(`+`, blocks) / nrow(x), 1)
-    moments <- srvm_moments_of(fit, mean, candidates, pool)
+    fixed <- matrix(colMeans(fixed_columns(fit, x)), 1)
+    moments <- srvm_moments_of(fit, fixed, mean, candidates, pool)
   }
   moments$mean <- moments$mean +
     mean(row_offset(fit, x)) / fit$settings$scaling$y_scale

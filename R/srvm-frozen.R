@@ -14,7 +14,6 @@ fix_bandwidths <- function(settings, given, control, mould, sequence, started) {
   mould <- mould_of(mould, pick_data(fit_data(mould), rows))
   free <- settings
   free$memory <- srvm_memory()
-  free$linear <- no_linear_part
   given[c("reference", "control", "order")] <- list(
     free, control_of_bandwidths(control), "given"
   )
@@ -27,7 +26,6 @@ fix_bandwidths <- function(settings, given, control, mould, sequence, started) {
     settings$kernel, "ard", median_bandwidths(first)
   )
   settings$inverse_bandwidth <- NULL
-  settings$linear <- no_linear_part
   settings$bandwidth_rows <- length(rows)
   settings
 }

@@ -446,9 +446,12 @@ sigma.kb_srvm <- function(object, ...) {
 #'
 #' @param object A fit of [srvm()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return Named vector in units of the response: `(Intercept)` and, for each
+#' @return Named vector in units of the response: `(Intercept)`, the slopes of a
+#'   linear part by predictor, and, for each
 #'   training row that is a centre of some particle, its number. The posterior
-#'   mean of f is the intercept plus the sum of coefficients times kernel. With
+#'   mean of f is the intercept, plus the slopes times the predictors as the kernel
+#'   sees them minus their means at the first call, plus the sum of coefficients
+#'   times kernel. With
 #'   several kernels each has its own coefficients, with names such as `"2:14"`:
 #'   kernel 2 at row 14.
 #' @examples
@@ -472,8 +475,16 @@ coef.kb_srvm <- function(object, ...) {
     kernel <- candidate_kernels(object, beta$candidates, pool)
     centre <- paste0(kernel, ":", centre, recycle0 = TRUE)
   }
+  linear <- object$settings$linear
+  fixed <- beta$fixed[fixed_numbers(object$settings) < 0]
   c(
-    "(Intercept)" = unscale_mean(scaling, beta$intercept),
+    "(Intercept)" = unscale_mean(
+      scaling, if (object$settings$intercept) beta$fixed[[1]] else 0
+    ),
+    stats::setNames(
+      unscale_sd(scaling, linear$scale * fixed),
+      if (length(fixed) > 0) colnames(object$data$x)
+    ),
     stats::setNames(unscale_sd(scaling, beta$values), centre)
   )
 }

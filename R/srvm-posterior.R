@@ -109,8 +109,24 @@ n_fixed <- function(settings) {
   settings$intercept + length(settings$linear$centre)
 }
 
-# The particle and the candidate of each coefficient of a flat vector; of fixed
-# columns 0 (the intercept) and -1, -2, ... (of the linear part)
+# These columns at rows of moulded predictors
+fixed_columns <- function(fit, x) {
+  settings <- fit$settings
+  x <- scaling_x(settings$scaling, kernel_part(fit, x))
+  linear <- settings$linear
+  unname(cbind(
+    if (settings$intercept) rep(1, nrow(x)),
+    if (has_linear_part(settings)) linear$scale * sweep(x, 2, linear$centre)
+  ))
+}
+
+# The numbers that stand for them beside candidates: 0 for the intercept, -1, -2,
+# ... for the linear part
+fixed_numbers <- function(settings) {
+  settings$intercept - seq_len(n_fixed(settings))
+}
+
+# The particle and the candidate of each coefficient of a flat vector
 coefficient_index <- function(pool, settings) {
   fixed <- n_fixed(settings)
   size <- pool$k + fixed
@@ -123,19 +139,24 @@ coefficient_index <- function(pool, settings) {
 
 #' Posterior mean coefficients, coefficients integrated out given each set
 #'
-#' @return List: `intercept` (a number) and `candidates` with their `values`.
+#' @return List: `fixed`, of the fixed columns, and `candidates` with their
+#'   `values`.
 #' @noRd
 srvm_mean_coefficients <- function(fit, pool = srvm_pool(fit)) {
   settings <- fit$settings
-  beta <- srvm_coefficients_cpp(pool, settings$intercept, settings$shift)
+  beta <- srvm_coefficients_cpp(
+    pool, n_fixed(settings), settings$intercept, settings$shift
+  )
   index <- coefficient_index(pool, settings)
   if (length(beta) == 0) {
-    return(list(intercept = 0, candidates = integer(), values = numeric()))
+    return(list(
+      fixed = numeric(), candidates = integer(), values = numeric()
+    ))
   }
   sums <- rowsum(pool$weights[index$particle] * beta, index$candidate)
   candidate <- as.integer(rownames(sums))
   list(
-    intercept = sum(sums[candidate == 0, ]),
+    fixed = sums[match(fixed_numbers(settings), candidate), ],
     candidates = candidate[candidate > 0],
     values = sums[candidate > 0, ]
   )
@@ -188,10 +209,9 @@ srvm_mean <- function(fit, x, pool) {
   }
   beta <- srvm_mean_coefficients(fit, pool)
   blocks <- lapply(row_blocks(x, length(beta$candidates)), function(rows) {
-    values <- srvm_values(
-      fit, x[rows, , drop = FALSE], beta$candidates, pool
-    )
-    beta$intercept + drop(values %*% beta$values)
+    some <- x[rows, , drop = FALSE]
+    values <- srvm_values(fit, some, beta$candidates, pool)
+    drop(fixed_columns(fit, some) %*% beta$fixed) + drop(values %*% beta$values)
   })
   f <- as.double(unlist(blocks, use.names = FALSE))
   unscale_mean(fit$settings$scaling, f) + row_offset(fit, x)
@@ -218,17 +238,15 @@ set_moments <- function(fit, x, pool) {
   }
   candidates <- sort(unique(pool$sets))
   values <- srvm_values(fit, x, candidates, pool)
-  srvm_moments_of(fit, values, candidates, pool)
+  srvm_moments_of(fit, fixed_columns(fit, x), values, candidates, pool)
 }
 
-# The same, given kernel values, points x candidates
-srvm_moments_of <- function(fit, values, candidates, pool) {
+# The same, given the fixed columns and kernel values, points x candidates
+srvm_moments_of <- function(fit, fixed, values, candidates, pool) {
   settings <- fit$settings
   column <- integer(length(pool$rows))
   column[candidates] <- seq_along(candidates)
-  moments <- srvm_moments_cpp(
-    pool, settings$intercept, settings$shift, values, column
-  )
+  moments <- srvm_moments_cpp(pool, fixed, settings$shift, values, column)
   if (is_scaled(settings)) {
     moments$variance <- sweep(moments$variance, 2, pool$noise, "*")
   }
@@ -249,10 +267,11 @@ srvm_draws <- function(fit, x, pool,
   }
   index <- coefficient_index(pool, settings)
   candidates <- sort(unique(pool$sets))
-  beta <- matrix(0, length(pool$k), length(candidates) + 1)
-  column <- match(index$candidate, c(0L, candidates))
+  columns <- c(fixed_numbers(settings), candidates)
+  beta <- matrix(0, length(pool$k), length(columns))
+  column <- match(index$candidate, columns)
   beta[cbind(index$particle, column)] <- pool$draws$beta
-  design <- cbind(rep(1, nrow(x)), srvm_values(fit, x, candidates, pool))
+  design <- cbind(fixed_columns(fit, x), srvm_values(fit, x, candidates, pool))
   f <- beta[chosen, , drop = FALSE] %*% t(design)
   unscale_mean(settings$scaling, unname(f)) +
     rep(row_offset(fit, x), each = nrow(f))

@@ -30,14 +30,15 @@ inverse_bandwidth_scale <- function(prior, x) {
   ard / bandwidth_median(x)
 }
 
-# Columns (x - centre) times the scale. There are some only beside learned
-# bandwidths.
+# Columns (x - centre) times the scale
 linear_part <- function(prior, kernel, x) {
-  if (!learns_scales(list(kernel = kernel)) || prior$linear == 0) {
+  scale <- prior$linear
+  if (is.null(scale)) scale <- if (learns_scales(list(kernel = kernel))) 3 else 0
+  if (scale == 0) {
     return(no_linear_part)
   }
   list(
-    centre = unname(colMeans(x)), scale = prior$linear / bandwidth_median(x)
+    centre = unname(colMeans(x)), scale = scale / bandwidth_median(x)
   )
 }
 

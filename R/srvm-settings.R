@@ -208,9 +208,9 @@ srvm_family <- function(family, reference) {
 #'   scale of the prior of the inverse bandwidths, in units of 1 over the median
 #'   distance of the points ([bandwidth_median()]), a positive number. They are
 #'   independent half-t variables with 4 degrees of freedom.
-#' @param linear With such a bandwidth and an unbounded memory f has a linear part,
-#'   too: the scale of its slopes, in the same units. A slope is `linear` times a
-#'   coefficient with the prior of those of centres. 0: no linear part.
+#' @param linear Scale of the slopes of a linear part of f, in the same units: a
+#'   slope is `linear` times a coefficient with the prior of those of centres. 0: no
+#'   linear part. `NULL`: 3 with such a bandwidth, otherwise 0.
 #'
 #' @details A rate with a gamma prior is integrated out exactly: p(k) is then
 #' negative binomial with size `shape` and probability `rate / (rate + 1)`, for
@@ -241,7 +241,7 @@ srvm_family <- function(family, reference) {
 srvm_prior <- function(lambda = NULL, kmax = 100,
                        centres = c("subset", "iid"), noise = NULL,
                        coef = NULL, scaled = FALSE, kernels = NULL,
-                       df = Inf, ard = 1, linear = 3) {
+                       df = Inf, ard = 1, linear = NULL) {
   scaled <- check_flag(scaled)
   df <- check_df(df, scaled)
   if (scaled && inherits(noise, "kb_fixed")) {
@@ -263,7 +263,7 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
       scaled = scaled,
       kernels = if (!is.null(kernels)) check_kernel_weights(kernels),
       df = df, ard = check_number(ard, 0, open = TRUE),
-      linear = check_number(linear, 0)
+      linear = if (!is.null(linear)) check_number(linear, 0)
     ),
     class = "kb_srvm_prior"
   )

@@ -88,7 +88,7 @@ NULL
 #' have the bandwidths, in units of the predictors as the model sees them;
 #' [coef()][coef.kb_srvm] is not defined.
 #'
-#' f then has a linear part, too, unless memory is bounded: p slopes on the
+#' f then has a linear part, too: p slopes on the
 #' predictors as the kernel sees them, in every set, integrated out like the other
 #' coefficients; `linear` of [srvm_prior()] is their scale.
 #'

@@ -625,16 +625,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // srvm_moments_cpp
-Rcpp::List srvm_moments_cpp(Rcpp::List state, bool intercept, double shift, const Eigen::MatrixXd& values, std::vector<int> column);
-RcppExport SEXP _kernelbayes_srvm_moments_cpp(SEXP stateSEXP, SEXP interceptSEXP, SEXP shiftSEXP, SEXP valuesSEXP, SEXP columnSEXP) {
+Rcpp::List srvm_moments_cpp(Rcpp::List state, const Eigen::MatrixXd& fixed, double shift, const Eigen::MatrixXd& values, std::vector<int> column);
+RcppExport SEXP _kernelbayes_srvm_moments_cpp(SEXP stateSEXP, SEXP fixedSEXP, SEXP shiftSEXP, SEXP valuesSEXP, SEXP columnSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
-    Rcpp::traits::input_parameter< bool >::type intercept(interceptSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type fixed(fixedSEXP);
     Rcpp::traits::input_parameter< double >::type shift(shiftSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type values(valuesSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type column(columnSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_moments_cpp(state, intercept, shift, values, column));
+    rcpp_result_gen = Rcpp::wrap(srvm_moments_cpp(state, fixed, shift, values, column));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -670,14 +670,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // srvm_coefficients_cpp
-std::vector<double> srvm_coefficients_cpp(Rcpp::List state, bool intercept, double shift);
-RcppExport SEXP _kernelbayes_srvm_coefficients_cpp(SEXP stateSEXP, SEXP interceptSEXP, SEXP shiftSEXP) {
+std::vector<double> srvm_coefficients_cpp(Rcpp::List state, int fixed, bool intercept, double shift);
+RcppExport SEXP _kernelbayes_srvm_coefficients_cpp(SEXP stateSEXP, SEXP fixedSEXP, SEXP interceptSEXP, SEXP shiftSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< int >::type fixed(fixedSEXP);
     Rcpp::traits::input_parameter< bool >::type intercept(interceptSEXP);
     Rcpp::traits::input_parameter< double >::type shift(shiftSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_coefficients_cpp(state, intercept, shift));
+    rcpp_result_gen = Rcpp::wrap(srvm_coefficients_cpp(state, fixed, intercept, shift));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -777,7 +778,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
     {"_kernelbayes_srvm_own_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_own_moments_cpp, 6},
     {"_kernelbayes_srvm_own_draws_cpp", (DL_FUNC) &_kernelbayes_srvm_own_draws_cpp, 7},
-    {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 3},
+    {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 4},
     {"_kernelbayes_running_sums_cpp", (DL_FUNC) &_kernelbayes_running_sums_cpp, 2},
     {"_kernelbayes_srvm_chain_open_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_open_cpp, 4},
     {"_kernelbayes_srvm_new_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_new_moments_cpp, 8},

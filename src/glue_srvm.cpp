@@ -100,18 +100,18 @@ Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   return writer.written();
 }
 
-// Posterior means and variances of f, n points x N particles. `values` is n x
-// U; `column[j]` (from 1) is its column for candidate j, or 0.
+// Posterior means and variances of f, n points x N particles, given the fixed
+// columns there. `values` is n x U; `column[j]` (from 1) is its column for
+// candidate j, or 0.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List srvm_moments_cpp(Rcpp::List state, bool intercept, double shift,
-                            const Eigen::MatrixXd& values,
+Rcpp::List srvm_moments_cpp(Rcpp::List state, const Eigen::MatrixXd& fixed,
+                            double shift, const Eigen::MatrixXd& values,
                             std::vector<int> column) {
-  const auto particles = particles_from_r(state, intercept);
+  const auto particles =
+      particles_from_r(state, static_cast<int>(fixed.cols()));
   srvm::Model model;
-  model.intercept = intercept;
   model.shift = shift;
   for (int& c : column) --c;
-  const Eigen::MatrixXd fixed = model.fixed_columns(values);
   Eigen::MatrixXd mean(values.rows(), particles.size());
   Eigen::MatrixXd variance(values.rows(), particles.size());
   for (std::size_t i = 0; i < particles.size(); ++i) {
@@ -132,7 +132,7 @@ Rcpp::List srvm_own_moments_cpp(Rcpp::List config, Rcpp::List state,
                                 const Eigen::MatrixXd& centres, bool averaged) {
   const srvm::Model model = srvm_r::model(config);
   const auto particles = particles_from_r(state, model.fixed());
-  Eigen::MatrixXd fixed = model.fixed_columns(x);
+  Eigen::MatrixXd fixed = model.fixed_columns.at(x);
   if (averaged) fixed = fixed.colwise().mean().eval();
   const Eigen::Index n = averaged ? 1 : x.rows();
   Eigen::MatrixXd mean(n, particles.size());
@@ -163,7 +163,7 @@ Eigen::MatrixXd srvm_own_draws_cpp(Rcpp::List config, const std::vector<int>& k,
                                    const Eigen::MatrixXd& x,
                                    const Eigen::MatrixXd& centres) {
   const srvm::Model model = srvm_r::model(config);
-  const Eigen::MatrixXd fixed = model.fixed_columns(x);
+  const Eigen::MatrixXd fixed = model.fixed_columns.at(x);
   Eigen::MatrixXd out(x.rows(), k.size());
   auto set = sets.begin();
   const double* coefficient = beta.data();
@@ -185,12 +185,12 @@ Eigen::MatrixXd srvm_own_draws_cpp(Rcpp::List config, const std::vector<int>& k,
 }
 
 // Mean coefficients of each particle, concatenated in the order of `sets`
-// with the intercept first.
+// those of fixed columns first.
 // [[Rcpp::export(rng = false)]]
-std::vector<double> srvm_coefficients_cpp(Rcpp::List state, bool intercept,
-                                          double shift) {
+std::vector<double> srvm_coefficients_cpp(Rcpp::List state, int fixed,
+                                          bool intercept, double shift) {
   std::vector<double> out;
-  for (const auto& particle : particles_from_r(state, intercept)) {
+  for (const auto& particle : particles_from_r(state, fixed)) {
     std::vector<double> mean = particle.factor.z();
     particle.factor.solve_upper(mean.data());
     if (intercept) mean[0] += shift;

@@ -31,8 +31,8 @@ class Values {
         x_(x),
         points_(points),
         bandwidths_(bandwidths),
-        rows_fixed_(model.fixed_columns(x)),
-        points_fixed_(model.fixed_columns(points)) {
+        rows_fixed_(model.fixed_columns.at(x)),
+        points_fixed_(model.fixed_columns.at(points)) {
     if (model.learns_scales()) return;
     gram_.resize(x.rows(), x.rows());
     model.kernels[0].gram(x, gram_);

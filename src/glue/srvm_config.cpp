@@ -87,9 +87,6 @@ srvm::Model model(const Rcpp::List& config) {
       out.arithmetic = &Arithmetic::at_most(config["simd"]);
     }
     out.scales.scale = config["inverse_bandwidth"];
-    const Rcpp::List linear = config["linear"];
-    out.linear_centre = linear["centre"];
-    out.linear_scale = linear["scale"];
   } else {
     out.kernels = kernels(kernel);
   }
@@ -99,7 +96,12 @@ srvm::Model model(const Rcpp::List& config) {
       count_prior(config["lambda"]), config["kmax"]);
   out.noise = variance_prior(config["noise"]);
   out.coef = variance_prior(config["coef"]);
-  out.intercept = config["intercept"];
+  out.fixed_columns.intercept = config["intercept"];
+  if (config.containsElementNamed("linear")) {
+    const Rcpp::List linear = config["linear"];
+    out.fixed_columns.centre = linear["centre"];
+    out.fixed_columns.scale = linear["scale"];
+  }
   out.shift = config["shift"];
   out.scaled = config["scaled"];
   out.response = named(kResponses, config["response"]);

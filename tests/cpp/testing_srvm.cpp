@@ -18,7 +18,9 @@ using namespace testing_r;
 struct Scene {
   Scene(const Rcpp::List& list, const Eigen::MatrixXd& x,
         const Eigen::VectorXd& y, const Rcpp::List& state)
-      : pool(srvm_r::kernels(list["kernel"]), true), scratch(x.rows() + 3) {
+      : pool(srvm_r::kernels(list["kernel"]), srvm_r::model(list).fixed_columns,
+             true),
+        scratch(x.rows() + 3) {
     config.model = srvm_r::model(list);
     config.move_fraction = list["move_fraction"];
     const Eigen::VectorXd shifted = y.array() - config.model.shift;
@@ -28,8 +30,7 @@ struct Scene {
     particle.set = get<int>(state, "set");
     particle.noise = state["noise"];
     particle.coef = state["coef"];
-    pool.restore_sums(particle.set, config.model.intercept, particle.gram,
-                      particle.rhs);
+    pool.restore_sums(particle.set, particle.gram, particle.rhs);
     srvm::refactor(particle, config.model);
   }
 
@@ -45,7 +46,8 @@ struct Arrival {
           const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
           double noise, double coef)
       : config(srvm_r::config(list)),
-        pool(config.model.kernels, config.any_candidate()),
+        pool(config.model.kernels, config.model.fixed_columns,
+             config.any_candidate()),
         y(y[t - 1] - config.model.shift),
         scratch(t * pool.kernels() + 3) {
     const srvm::Model& model = config.model;
@@ -56,8 +58,7 @@ struct Arrival {
     for (const int j : previous) particle.set.push_back(j - 1);
     particle.noise = noise;
     particle.coef = coef;
-    pool.restore_sums(particle.set, model.intercept, particle.gram,
-                      particle.rhs);
+    pool.restore_sums(particle.set, particle.gram, particle.rhs);
     srvm::refactor(particle, model);
     pool.add_row(x, t - 1, this->y, serial);
     prior = srvm::PriorStep(model.centres, pool.size());
@@ -79,7 +80,8 @@ struct Stream {
          const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
          double noise, double coef, const std::vector<double>& z)
       : config(srvm_r::config(list)),
-        pool(config.model.kernels, config.any_candidate(), config.memory),
+        pool(config.model.kernels, config.model.fixed_columns,
+             config.any_candidate(), config.memory),
         y(y.array() - config.model.shift),
         scratch(t * pool.kernels() + 3) {
     for (int s = 0; s + 1 < t; ++s) {
@@ -122,14 +124,14 @@ struct Stream {
   // Computes gram and rhs of the set over the rows that count.
   void sum() {
     const srvm::RowWeights weights(config.memory);
-    const bool intercept = config.model.intercept;
-    const int p = particle.k() + intercept, n = pool.places();
+    const int m = config.model.fixed();
+    const int p = particle.k() + m, n = pool.places();
     const auto& own = particle.latent;
     particle.gram.resize(p);
     particle.rhs.assign(p, 0.0);
     const auto value = [&](int i, int s) {
-      if (intercept && i == 0) return 1.0;
-      return pool.column(particle.set[i - intercept])[s];
+      if (i < m) return pool.fixed_value(s, i);
+      return pool.column(particle.set[i - m])[s];
     };
     for (int j = 0; j < p; ++j) {
       for (int i = j; i < p; ++i) particle.gram(i, j) = 0;
@@ -213,7 +215,7 @@ std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   using namespace srvm;
   Scene s(config, x, y, state);
   const int k = s.particle.k(), m = s.pool.size();
-  const bool intercept = s.config.model.intercept;
+  const int fixed = s.config.model.fixed();
   const std::vector<double>& h = s.scratch.b;
   std::vector<double>& w = s.scratch.c;
   const Likelihood likelihood(
@@ -226,9 +228,9 @@ std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
     birth =
         propose_birth(s.particle, s.config, s.pool, likelihood, j, s.scratch);
   }
-  if (i < k) death = score_death(s.particle, likelihood, i, intercept, w);
+  if (i < k) death = score_death(s.particle, likelihood, i, fixed, w);
   if (j >= 0 && i < k) {
-    swap = log_swap_ratio(birth, death, likelihood, k + intercept, h, w);
+    swap = log_swap_ratio(birth, death, likelihood, k + fixed, h, w);
   }
   // With equally probable candidates.
   const double into =

@@ -104,10 +104,20 @@ oracle_log_prior_set <- function(k, m, lambda, kmax, centres = "subset") {
   out
 }
 
-#' [1, K[, S]], t x p
+#' [1, K[, S]], t x p; after 1 the columns in the attribute "fixed" of K
 #' @noRd
 oracle_design <- function(K, S, intercept = TRUE) {
-  unname(cbind(if (intercept) rep(1, nrow(K)), K[, S, drop = FALSE]))
+  unname(cbind(
+    if (intercept) rep(1, nrow(K)), attr(K, "fixed"), K[, S, drop = FALSE]
+  ))
+}
+
+#' A kernel beside which all sets have slope * (x - centre)
+#' @noRd
+oracle_with_linear <- function(kernel_fun, slope, centre) {
+  function(a, b) {
+    structure(kernel_fun(a, b), fixed = slope * (as.matrix(a) - centre))
+  }
 }
 
 #' log N(y; 0, sigma2 I + tau2 Phi Phi') by the Cholesky factor of that matrix

@@ -142,6 +142,17 @@ answers_of_oracle <- function(exact, at, value) {
   )
 }
 
+#' `kern` beside the linear part that srvm() has with these rows and
+#' `srvm_prior(linear = )`
+#' @noRd
+kern_beside <- function(x, linear) {
+  if (linear == 0) {
+    return(kern)
+  }
+  distances <- dist(x)
+  oracle_with_linear(kern, linear / median(distances[distances > 0]), mean(x))
+}
+
 #' z-scores of srvm's answers against quadrature over psi and all sets, from
 #' independent runs
 #'
@@ -151,9 +162,10 @@ answers_of_oracle <- function(exact, at, value) {
 run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
                                noise = ig(3, 0.3), coef = ig(3, 2),
                                intercept = TRUE, scaled = FALSE, runs = 40,
-                               seed = 1, lambda = 1.3, weights = NULL) {
+                               seed = 1, lambda = 1.3, weights = NULL,
+                               linear = 0) {
   exact <- oracle_posterior(
-    x, y, kern, lambda, kmax, centres, for_oracle(noise), for_oracle(coef),
+    x, y, kern_beside(x, linear), lambda, kmax, centres, for_oracle(noise), for_oracle(coef),
     intercept,
     scaled = scaled,
     precision = if (is.null(weights)) rep(1, length(y)) else weights
@@ -166,7 +178,8 @@ run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
     fit <- suppressWarnings(srvm(as.matrix(x), y,
       kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
       prior = srvm_prior(
-        for_package(lambda), kmax, centres, noise, coef, scaled
+        for_package(lambda), kmax, centres, noise, coef, scaled,
+        linear = linear
       ),
       control = control, seed = seed * 1000 + r, weights = weights
     ))

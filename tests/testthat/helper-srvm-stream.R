@@ -33,7 +33,7 @@ stream_against_oracle <- function(x, y, control, memory, kmax = 5,
                                   centres = "subset", noise = ig(3, 0.3),
                                   coef = ig(3, 2), intercept = TRUE,
                                   scaled = FALSE, runs = 40, seed = 1,
-                                  lambda = 1.3, weights = NULL) {
+                                  lambda = 1.3, weights = NULL, linear = 0) {
   t <- length(y)
   counted <- last_rows(t, memory$window)
   weight <- memory$forgetting^(t - seq_len(t)) * (seq_len(t) %in% counted)
@@ -51,8 +51,8 @@ stream_against_oracle <- function(x, y, control, memory, kmax = 5,
     key <- paste(rows, collapse = "-")
     if (is.null(known[[key]])) {
       exact <- oracle_posterior(
-        x, y, kern, lambda, kmax, centres, for_oracle(noise), for_oracle(coef),
-        intercept,
+        x, y, kern_beside(x, linear), lambda, kmax, centres,
+        for_oracle(noise), for_oracle(coef), intercept,
         scaled = scaled, centre_rows = rows, row_weights = weight,
         precision = precision
       )
@@ -67,7 +67,8 @@ stream_against_oracle <- function(x, y, control, memory, kmax = 5,
     fit <- suppressWarnings(srvm(as.matrix(x), y,
       kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
       prior = srvm_prior(
-        for_package(lambda), kmax, centres, noise, coef, scaled
+        for_package(lambda), kmax, centres, noise, coef, scaled,
+        linear = linear
       ),
       memory = memory, control = control, seed = seed * 1000 + r,
       weights = weights

@@ -31,7 +31,8 @@ test_that("bounded memory: bandwidths are posterior medians of the first rows", 
   # Then it is the fit with these numbers, from the first row on.
   given <- srvm(y ~ ., data,
     kernel = kernel_matern(fit$settings$kernel$bandwidth),
-    prior = srvm_prior(lambda = "learn"), memory = srvm_memory(window = 20),
+    prior = srvm_prior(lambda = "learn", linear = 3),
+    memory = srvm_memory(window = 20),
     control = few, seed = 2
   )
   expect_identical(predict(fit, data), predict(given, data))

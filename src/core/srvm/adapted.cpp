@@ -54,7 +54,7 @@ Entry score_entry(const Particle& particle, const Model& model,
   const CandidateSums shared =
       particle.own.any()
           ? particle.own.gather(pool, pool.latest(h), power, gram)
-          : pool.gather_latest(particle.set, model.intercept, gram, h, power);
+          : pool.gather_latest(particle.set, gram, h, power);
   const CandidateSums sums =
       own_sums(particle, model, pool, pool.latest(h), shared, gram, power);
   const Birth birth =

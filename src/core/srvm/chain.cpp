@@ -46,7 +46,7 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
       settings_(settings),
       x_(x),
       y_(data_of(y, config.model.shift)),
-      pool_(config.model.kernels, true),
+      pool_(config.model.kernels, config.model.fixed_columns, true),
       scratch_(0),
       rng_(settings.seed) {
   if (x.rows() != y.rows()) {
@@ -210,7 +210,7 @@ void Chain::record(double noise, double coef) {
   draws_.coef.push_back(coef);
   particle_.factor.save(draws_.factor, draws_.z);
   draws_.beta.insert(draws_.beta.end(), beta, beta + p);
-  if (model.intercept) draws_.beta.end()[-p] += model.shift;
+  if (model.fixed_columns.intercept) draws_.beta.end()[-p] += model.shift;
   const Eigen::VectorXd& scales = particle_.own.log_inverse();
   draws_.log_inverse.insert(draws_.log_inverse.end(), scales.begin(),
                             scales.end());

@@ -69,11 +69,7 @@ struct Model {
   std::vector<Kernel> kernels{Kernel::constant(1)};
   CentrePrior centres;
   VariancePrior noise, coef;
-  bool intercept = true;
-  /// A linear part, beside bandwidths that are learned: columns (x - centre)
-  /// times the scale, whose coefficients have the prior of the others.
-  Eigen::VectorXd linear_centre;
-  double linear_scale = 1;
+  FixedColumns fixed_columns;
   bool scaled = false;
   Response response = Response::kNormal;
   /// Of Student's t: known, or equally probable values.
@@ -87,24 +83,12 @@ struct Model {
 
   bool learns_scales() const { return learned.has_value(); }
   OwnKernels own_kernels(const Eigen::MatrixXd& x) const {
-    return {&x, *learned, arithmetic, fixed_columns(x)};
+    return {&x, *learned, arithmetic};
   }
-  /// Columns that no move takes out: the intercept, then the linear part.
-  int fixed() const {
-    return intercept + static_cast<int>(linear_centre.size());
-  }
+  int fixed() const { return fixed_columns.size(); }
   /// The most columns that a set of these candidates has.
   int most_columns(int candidates) const {
     return fixed() + centres.limit(candidates);
-  }
-  Eigen::MatrixXd fixed_columns(const Eigen::MatrixXd& x) const {
-    Eigen::MatrixXd out(x.rows(), fixed());
-    if (intercept) out.col(0).setOnes();
-    if (linear_centre.size() > 0) {
-      out.rightCols(linear_centre.size()) =
-          linear_scale * (x.rowwise() - linear_centre.transpose());
-    }
-    return out;
   }
   bool learns_df() const { return df.size() > 1; }
   double draw_df(Rng& rng) const {

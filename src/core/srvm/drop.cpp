@@ -16,9 +16,10 @@ namespace {
 void leaving_design(const Particle& particle, const Model& model,
                     const CandidatePool& pool, double root,
                     std::vector<double>& u) {
-  if (model.intercept) u[0] = root * pool.leaving_root();
+  const int m = model.fixed();
+  for (int j = 0; j < m; ++j) u[j] = root * pool.leaving_fixed(j);
   for (int i = 0; i < particle.k(); ++i) {
-    u[i + model.intercept] = root * pool.leaving_value(particle.set[i]);
+    u[m + i] = root * pool.leaving_value(particle.set[i]);
   }
 }
 
@@ -82,7 +83,7 @@ double lose_row(Particle& particle, const Model& model,
 // The particle's sums follow those of the pool.
 void refresh_sums(Particle& particle, const Model& model,
                   const CandidatePool& pool) {
-  pool.restore_sums(particle.set, model.intercept, particle.gram, particle.rhs);
+  pool.restore_sums(particle.set, particle.gram, particle.rhs);
   refactor(particle, model);
 }
 
@@ -106,9 +107,9 @@ double lose_candidate(Particle& particle, const Model& model,
         -score_death(particle, now, i, model.fixed(), scratch.a).log_ratio;
     erase(particle, i, model.fixed(), scratch.a);
   } else {
-    const CandidateSums sums = own_sums(
-        particle, model, pool, pool.leaving(h),
-        pool.gather_leaving(set, model.intercept, scratch.a, h), scratch.a);
+    const CandidateSums sums =
+        own_sums(particle, model, pool, pool.leaving(h),
+                 pool.gather_leaving(set, scratch.a, h), scratch.a);
     log_gain =
         score_birth(particle, now, pool.leaving(h), sums, scratch.a, scratch.b)
             .log_ratio;

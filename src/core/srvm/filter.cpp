@@ -44,7 +44,8 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
     : config_(config),
       x_(x),
       y_(data_of(y, config.model.shift)),
-      pool_(config.model.kernels, config.any_candidate(), config.memory) {
+      pool_(config.model.kernels, config.model.fixed_columns,
+            config.any_candidate(), config.memory) {
   pool_.candidates_by_degrees(config.proposal == Proposal::kAdapted);
   for (const Kernel& kernel : config_.model.kernels) {
     kernel.check_dimension(x.cols());
@@ -228,8 +229,7 @@ double Target::propose(Particle& particle, const Arrival& arrival, Rng& rng,
   if (pool_.power() == 1 && !arrival.first() && sums_are_shared()) {
     // A row in parts has other bits than a whole row: these are the bits of a
     // resumed run.
-    pool_.restore_sums(particle.set, config_.model.intercept, particle.gram,
-                       particle.rhs);
+    pool_.restore_sums(particle.set, particle.gram, particle.rhs);
   }
   // (S40): the density of the response, not of its multiple.
   return log_weight +
@@ -299,7 +299,7 @@ void Target::draw(Particle& particle, Rng& rng,
                   std::vector<double>& beta) const {
   beta.resize(particle.factor.size());
   gibbs_draw(particle, config_.model, pool_, rng, beta);
-  if (config_.model.intercept) beta[0] += config_.model.shift;
+  if (config_.model.fixed_columns.intercept) beta[0] += config_.model.shift;
 }
 
 void Target::restore(int t, const CandidatePool::State& state,
@@ -337,8 +337,7 @@ void Target::restore(int t, const CandidatePool::State& state,
   pool_.share_pairs(executor);
   executor(particles.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      pool_.restore_sums(particles[i].set, config_.model.intercept,
-                         particles[i].gram, particles[i].rhs);
+      pool_.restore_sums(particles[i].set, particles[i].gram, particles[i].rhs);
     }
   });
   pool_.drop_pairs();

@@ -160,7 +160,7 @@ CandidateSums candidate_sums(const Particle& particle, const Model& model,
   } else {
     shared = particle.own.any()
                  ? particle.own.gather(pool, candidate, pool.power(), g)
-                 : pool.gather(candidate, particle.set, model.intercept, g);
+                 : pool.gather(candidate, particle.set, g);
   }
   return own_sums(particle, model, pool, candidate, shared, g, pool.power());
 }

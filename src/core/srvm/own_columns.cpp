@@ -7,10 +7,6 @@ namespace {
 
 using Vector = Eigen::Map<const Eigen::VectorXd>;
 
-Vector responses(const CandidatePool& pool) {
-  return {pool.responses(), pool.places()};
-}
-
 Vector roots(const CandidatePool& pool) {
   return {pool.roots(), pool.places()};
 }
@@ -103,17 +99,14 @@ const Eigen::VectorXd& OwnColumns::consider(const CandidatePool& pool,
 CandidateSums OwnColumns::gather(const CandidatePool& pool, int candidate,
                                  double power, std::vector<double>& g) const {
   const Arithmetic& arithmetic = *pool.own_kernels().arithmetic;
-  const Eigen::MatrixXd& fixed = pool.own_kernels().fixed;
   const Eigen::VectorXd& own = consider(pool, candidate);
-  const int m = static_cast<int>(fixed.cols());
+  const int m = pool.fixed();
   Eigen::Map<Eigen::VectorXd> with_fixed(g.data(), m),
       with_set(g.data() + m, k_);
-  if (m > 0) {
-    with_fixed =
-        arithmetic.product(fixed.topRows(n_), own.cwiseProduct(roots(pool)));
-  }
+  const Eigen::VectorXd beside = arithmetic.product(pool.beside(), own);
+  with_fixed = beside.head(m);
   if (k_ > 0) with_set = arithmetic.product(columns(), own);
-  CandidateSums sums{own.squaredNorm(), own.dot(responses(pool))};
+  CandidateSums sums{own.squaredNorm(), beside[m]};
   if (power == 1) return sums;
   // Without a share of the latest row.
   const int at = pool.latest_place();
@@ -128,18 +121,15 @@ CandidateSums OwnColumns::gather(const CandidatePool& pool, int candidate,
 void OwnColumns::sum(const CandidatePool& pool, double power,
                      LowerTriangle& gram, std::vector<double>& rhs) const {
   const Arithmetic& arithmetic = *pool.own_kernels().arithmetic;
-  const Eigen::MatrixXd& fixed = pool.own_kernels().fixed;
-  const int m = static_cast<int>(fixed.cols()), p = k_ + m;
+  const auto others = pool.beside();
+  const Eigen::MatrixXd& own = pool.beside_sums();
+  const int m = pool.fixed(), p = k_ + m;
   const int at = pool.places() - 1;
-  // The fixed columns and the responses, beside all columns.
-  Eigen::MatrixXd others(n_, m + 1);
-  others << roots(pool).asDiagonal() * fixed.topRows(n_), responses(pool);
   Eigen::MatrixXd inner(k_, k_), outer(k_, m + 1);
   if (k_ > 0) {
     inner = arithmetic.squares(columns());
     outer = arithmetic.products(columns(), others);
   }
-  const Eigen::MatrixXd own = arithmetic.squares(others);
   const double share = 1 - power;
   const auto less = [&](double sum, double a, double b) {
     return sum - share * a * b;

@@ -92,8 +92,7 @@ void restore_sums(Particle& particle, const Model& model,
   if (particle.own.any()) {
     particle.own.sum(pool, pool.power(), particle.gram, particle.rhs);
   } else {
-    pool.restore_sums(particle.set, model.intercept, particle.gram,
-                      particle.rhs);
+    pool.restore_sums(particle.set, particle.gram, particle.rhs);
   }
 }
 

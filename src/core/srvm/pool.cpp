@@ -1,6 +1,5 @@
 #include "pool.hpp"
 
-#include <numeric>
 #include <stdexcept>
 
 #include "core/archive.hpp"
@@ -47,23 +46,34 @@ std::vector<Datum> data_of(const Eigen::MatrixXd& given, double shift) {
   return out;
 }
 
-void CandidatePool::put_datum(int at, const Datum& datum) {
-  put(y_, at, datum.y);
+void CandidatePool::put_row(const Eigen::MatrixXd& x, int row,
+                            const Datum& datum) {
+  const int at = place(row), m = fixed();
+  if (at >= beside_.rows()) {
+    const std::size_t most = horizon_ > 0 ? horizon_ : capacity_;
+    beside_.conservativeResize(
+        std::max<Eigen::Index>(most, 2 * static_cast<Eigen::Index>(at) + 1),
+        m + 1);
+  }
+  beside_.row(at).head(m) =
+      datum.root * fixed_columns_.at(x.row(line(row))).row(0);
+  beside_(at, m) = datum.y;
   put(roots_, at, datum.root);
   put(offsets_, at, datum.offset);
 }
 
 void CandidatePool::add_row(const Eigen::MatrixXd& x, int row,
                             const Datum& datum, const Executor& executor) {
-  const int at = place(row);
   candidates_.set_time(row + 1);
   power_ = 0;
-  put_datum(at, datum);
+  put_row(x, row, datum);
   squares_without_ = y_squares_;
   y_squares_ += datum.y * datum.y;
   if (has_columns()) {
     evaluate_latest(x, row);
     extend_sums(datum.y, executor);
+  } else {
+    beside_sums_ = own_.arithmetic->squares(beside());
   }
   const int known = admitted_ ? candidates_.find(x, row) : -1;
   candidates_.note(row, known);
@@ -137,12 +147,35 @@ void CandidatePool::extend_sums(double y, const Executor& executor) {
     const double value = latest_value(j);
     put(columns_[j], at, value);
     rhs_[j] += value * y;
-    column_sum_[j] += value * latest_root();
+    add_to_fixed(j, at, value);
   }
   if (!all_pairs_) return;
   std::vector<double> values(numbers(), 0.0);
   for (const int j : candidates_.alive()) values[j] = latest_value(j);
   add_products(values, 1, executor);
+}
+
+// A value of a candidate's column enters its sums with the fixed columns.
+void CandidatePool::add_to_fixed(int candidate, int at, double value) {
+  const int m = fixed();
+  double* sums = with_fixed_.data() + candidate * m;
+  for (int j = 0; j < m; ++j) sums[j] += value * beside_(at, j);
+}
+
+void CandidatePool::sum_with_fixed(int candidate, const double* column) {
+  const int m = fixed();
+  for (int j = 0; j < m; ++j) {
+    double sum = 0;
+    for (int s = 0; s < places(); ++s) sum += column[s] * beside_(s, j);
+    with_fixed_[candidate * m + j] = sum;
+  }
+}
+
+std::size_t CandidatePool::gather_fixed(int candidate,
+                                        std::vector<double>& g) const {
+  const int m = fixed();
+  std::copy_n(with_fixed_.data() + candidate * m, m, g.data());
+  return m;
 }
 
 // gram(i, j) += factor values[i] values[j]
@@ -167,7 +200,7 @@ int CandidatePool::add_candidate(const Eigen::MatrixXd& x, int row) {
   const int candidate = candidates_.add(x, row);
   columns_.resize(numbers());
   rhs_.resize(numbers());
-  column_sum_.resize(numbers());
+  with_fixed_.resize(numbers() * fixed());
   return candidate;
 }
 
@@ -190,13 +223,11 @@ void CandidatePool::add_sums(int candidate, const Executor& executor) {
     products = weighted(own, time() - 1);
     own = products.data();
   }
-  double rhs = 0, sum = 0;
-  for (int s = 0; s < places(); ++s) {
-    rhs += own[s] * y_[s];
-    sum += own[s] * roots_[s];
-  }
+  const double* y = responses();
+  double rhs = 0;
+  for (int s = 0; s < places(); ++s) rhs += own[s] * y[s];
   rhs_[candidate] = rhs;
-  column_sum_[candidate] = sum;
+  sum_with_fixed(candidate, own);
   kept_.push_back(candidate);
   std::vector<double>& gram = latest_gram_[kernel_of(candidate)];
   gram.resize(numbers());
@@ -239,7 +270,7 @@ void CandidatePool::add_responses(const Eigen::MatrixXd& x,
                                   const std::vector<Datum>& y, int rows) {
   for (int s = 0; s < rows; ++s) {
     candidates_.set_time(s + 1);
-    put_datum(s, y[s]);
+    put_row(x, s, y[s]);
     y_squares_ += y[s].y * y[s].y;
     latest_is_new_ = candidates_.find(x, s) < 0;
     if (latest_is_new_) latest_ = add_candidate(x, s);
@@ -251,6 +282,7 @@ void CandidatePool::rebuild(const Eigen::MatrixXd& x,
                             const std::vector<char>& used,
                             const Executor& executor) {
   add_responses(x, y, t);
+  if (!has_columns()) beside_sums_ = own_.arithmetic->squares(beside());
   for (int j = 0; j < size() && has_columns(); ++j) {
     if (!all_pairs_ && !used[j]) continue;
     columns_[j].reserve(capacity_);
@@ -277,35 +309,37 @@ void CandidatePool::require_known(const std::vector<int>& set) const {
   }
 }
 
-CandidateSums CandidatePool::intercept_sums() const {
-  CandidateSums sums{0, 0};
-  for (std::size_t s = 0; s < y_.size(); ++s) {
-    sums.gram += roots_[s] * roots_[s];
-    sums.rhs += roots_[s] * y_[s];
+// Of the fixed columns with each other and with the responses.
+Eigen::MatrixXd CandidatePool::sum_beside() const {
+  const int p = fixed() + 1;
+  Eigen::MatrixXd out(p, p);
+  for (int j = 0; j < p; ++j) {
+    for (int i = j; i < p; ++i) {
+      double sum = 0;
+      for (int s = 0; s < places(); ++s) sum += beside_(s, i) * beside_(s, j);
+      out(i, j) = sum;
+    }
   }
-  return sums;
+  return out;
 }
 
-void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
+void CandidatePool::restore_sums(const std::vector<int>& set,
                                  LowerTriangle& gram,
                                  std::vector<double>& rhs) const {
-  const int k = static_cast<int>(set.size());
-  gram.resize(k + intercept);
-  rhs.resize(k + intercept);
-  if (intercept) {
-    const CandidateSums own = intercept_ ? *intercept_ : intercept_sums();
-    gram(0, 0) = own.gram;
-    rhs[0] = own.rhs;
+  const int k = static_cast<int>(set.size()), m = fixed();
+  gram.resize(k + m);
+  rhs.resize(k + m);
+  const Eigen::MatrixXd always = shared_ ? *shared_ : sum_beside();
+  for (int j = 0; j < m; ++j) {
+    for (int i = j; i < m; ++i) gram(i, j) = always(i, j);
+    rhs[j] = always(m, j);
   }
+  std::vector<double> g(k + m);
   if (cache_ || !gram_.empty()) {
-    std::vector<double> g(k + 1);
     for (int j = 0; j < k; ++j) {
-      const CandidateSums own = gather(set[j], set, intercept, g);
-      if (intercept) gram(j + 1, 0) = g[0];
-      for (int i = j; i < k; ++i) {
-        gram(i + intercept, j + intercept) = g[i + intercept];
-      }
-      rhs[j + intercept] = own.rhs;
+      rhs[m + j] = gather(set[j], set, g).rhs;
+      for (int i = 0; i < m; ++i) gram(m + j, i) = g[i];
+      for (int i = j; i < k; ++i) gram(m + i, m + j) = g[m + i];
     }
     return;
   }
@@ -315,34 +349,32 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
     for (int first = 0; first < k; first += kLanes) {
       dot_group(own, set, first, sums.data());
     }
-    if (intercept) gram(j + 1, 0) = column_sum_[set[j]];
-    for (int i = j; i < k; ++i) {
-      gram(i + intercept, j + intercept) = sums[set[i]];
-    }
-    rhs[j + intercept] = rhs_[set[j]];
+    gather_fixed(set[j], g);
+    for (int i = 0; i < m; ++i) gram(m + j, i) = g[i];
+    for (int i = j; i < k; ++i) gram(m + i, m + j) = sums[set[i]];
+    rhs[m + j] = rhs_[set[j]];
   }
 }
 
 CandidateSums CandidatePool::gather(int candidate, const std::vector<int>& set,
-                                    bool intercept,
                                     std::vector<double>& g) const {
-  if (cache_) return gather_on_demand(candidate, set, intercept, g);
-  std::size_t at = 0;
-  if (intercept) g[at++] = column_sum_[candidate];
+  if (cache_) return gather_on_demand(candidate, set, g);
+  std::size_t at = gather_fixed(candidate, g);
   for (const int j : set) g[at++] = gram(candidate, j);
   CandidateSums sums{gram(candidate, candidate), rhs_[candidate]};
-  if (power_ < 1) withhold(1 - power_, candidate, set, intercept, g, sums);
+  if (power_ < 1) withhold(1 - power_, candidate, set, g, sums);
   return sums;
 }
 
 // Subtracts a share of the latest row from a candidate's sums.
 void CandidatePool::withhold(double share, int candidate,
-                             const std::vector<int>& set, bool intercept,
+                             const std::vector<int>& set,
                              std::vector<double>& g,
                              CandidateSums& sums) const {
   const double own = latest_value(candidate), part = share * own;
-  std::size_t at = 0;
-  if (intercept) g[at++] -= part * latest_root();
+  const int m = fixed();
+  for (int j = 0; j < m; ++j) g[j] -= part * fixed_value(latest_place(), j);
+  std::size_t at = m;
   for (const int j : set) g[at++] -= part * latest_value(j);
   sums.gram -= part * own;
   sums.rhs -= part * latest_response();
@@ -350,15 +382,15 @@ void CandidatePool::withhold(double share, int candidate,
 
 CandidateSums CandidatePool::gather_on_demand(int candidate,
                                               const std::vector<int>& set,
-                                              bool intercept,
                                               std::vector<double>& g) const {
   cache_->trim();
   const double* own = cache_->column(row_of(candidate), kernel_of(candidate));
-  // The set's columns, then the candidate's own and the responses.
-  const std::size_t k = set.size(), n = k + 2;
-  const auto column = [&](std::size_t l) {
-    if (l >= k) return l == k ? own : y_.data();
-    return cache_->column(row_of(set[l]), kernel_of(set[l]));
+  // The fixed columns, the set's, then the candidate's own and the responses.
+  const std::size_t m = fixed(), k = m + set.size(), n = k + 2;
+  const auto column = [&](std::size_t l) -> const double* {
+    if (l < m) return beside_.col(l).data();
+    if (l >= k) return l == k ? own : responses();
+    return cache_->column(row_of(set[l - m]), kernel_of(set[l - m]));
   };
   double sums[kLanes], last[2] = {0, 0};
   const double* lanes[kLanes];
@@ -368,26 +400,21 @@ CandidateSums CandidatePool::gather_on_demand(int candidate,
     }
     dot_lanes(places(), own, lanes, sums);
     for (std::size_t l = first; l < std::min(first + kLanes, n); ++l) {
-      (l < k ? g[l + intercept] : last[l - k]) = sums[l - first];
+      (l < k ? g[l] : last[l - k]) = sums[l - first];
     }
-  }
-  if (intercept) {
-    g[0] = std::inner_product(own, own + places(), roots_.data(), 0.0);
   }
   return {last[0], last[1]};
 }
 
 CandidateSums CandidatePool::gather_latest(const std::vector<int>& set,
-                                           bool intercept,
                                            std::vector<double>& g, int h,
                                            double power) const {
   const int candidate = latest(h);
   const std::vector<double>& gram = latest_gram_[h];
-  std::size_t at = 0;
-  if (intercept) g[at++] = column_sum_[candidate];
+  std::size_t at = gather_fixed(candidate, g);
   for (const int j : set) g[at++] = gram[j];
   CandidateSums sums{gram[candidate], rhs_[candidate]};
-  if (power < 1) withhold(1 - power, candidate, set, intercept, g, sums);
+  if (power < 1) withhold(1 - power, candidate, set, g, sums);
   return sums;
 }
 

@@ -10,6 +10,7 @@
 
 #include "candidate_rows.hpp"
 #include "column_cache.hpp"
+#include "fixed_columns.hpp"
 #include "radial_kernel.hpp"
 
 namespace kernelbayes {
@@ -47,7 +48,6 @@ struct OwnKernels {
   const Eigen::MatrixXd* x = nullptr;
   RadialKernel kernel;
   const Arithmetic* arithmetic = nullptr;
-  Eigen::MatrixXd fixed;  // columns that are in all sets, before weights
 };
 
 /// A candidate's own sums over the data.
@@ -57,8 +57,8 @@ struct CandidateSums {
 
 /// Sums over the data that all particles share: for candidate centres i, j
 ///   gram(i, j) = sum_s K(x_s, i) K(x_s, j),  rhs(j) = sum_s K(x_s, j) y_s,
-/// where y_s and K(x_s, .) are times the root of the row's weight, as is the
-/// column of the intercept.
+/// where y_s and K(x_s, .) are times the root of the row's weight, as are the
+/// fixed columns.
 ///
 /// Every sum runs over s in order, entry by entry, so that its bits do not
 /// depend on when a column was added: a run resumed from saved state continues
@@ -73,9 +73,10 @@ struct CandidateSums {
 /// on demand.
 class CandidatePool {
  public:
-  CandidatePool(std::vector<Kernel> kernels, bool all_pairs,
-                const Memory& memory = {})
+  CandidatePool(std::vector<Kernel> kernels, FixedColumns fixed_columns,
+                bool all_pairs, const Memory& memory = {})
       : kernels_(std::move(kernels)),
+        fixed_columns_(std::move(fixed_columns)),
         candidates_(static_cast<int>(kernels_.size()), memory),
         all_pairs_(all_pairs),
         memory_(memory),
@@ -152,8 +153,8 @@ class CandidatePool {
   void trim_columns() const {
     if (cache_) cache_->trim();
   }
-  const double* responses() const { return y_.data(); }
-  /// The column of the intercept, and what is added to f at each row.
+  const double* responses() const { return beside_.col(fixed()).data(); }
+  /// Roots of the weights, and what is added to f at each row.
   const double* roots() const { return roots_.data(); }
   const double* offsets() const { return offsets_.data(); }
 
@@ -165,20 +166,27 @@ class CandidatePool {
   double latest_root() const { return roots_[latest_place()]; }
   double latest_offset() const { return offsets_[latest_place()]; }
 
-  double latest_response() const { return y_[latest_place()]; }
+  double latest_response() const { return responses()[latest_place()]; }
+
+  /// The number of fixed columns, and the j-th of them, by place.
+  int fixed() const { return fixed_columns_.size(); }
+  double fixed_value(int place, int j) const { return beside_(place, j); }
+  /// The fixed columns and then the responses, by place.
+  auto beside() const { return beside_.topRows(places()); }
+  /// Their inner products, kept for particles that have columns of their own.
+  const Eigen::MatrixXd& beside_sums() const { return beside_sums_; }
 
   double gram(int i, int j) const { return i < j ? gram_[j][i] : gram_[i][j]; }
   double rhs(int candidate) const { return rhs_[candidate]; }
-  double column_sum(int candidate) const { return column_sum_[candidate]; }
 
-  /// Gathers a candidate's gram entries with a set (the intercept's first) into
-  /// `g`; returns its own sums. Any candidate, if all pairs are kept.
+  /// Gathers a candidate's gram entries with the fixed columns and then a set
+  /// into `g`; returns its own sums. Any candidate, if all pairs are kept.
   CandidateSums gather(int candidate, const std::vector<int>& set,
-                       bool intercept, std::vector<double>& g) const;
+                       std::vector<double>& g) const;
 
   /// The same for the newest candidate with kernel h, which is always kept; the
   /// latest row counts with `power`.
-  CandidateSums gather_latest(const std::vector<int>& set, bool intercept,
+  CandidateSums gather_latest(const std::vector<int>& set,
                               std::vector<double>& g, int h,
                               double power) const;
 
@@ -209,6 +217,7 @@ class CandidatePool {
   double leaving_weight() const { return weights_(horizon_); }
   double leaving_response() const { return leaving_response_; }
   double leaving_root() const { return leaving_root_; }
+  double leaving_fixed(int j) const { return leaving_fixed_[j]; }
   double leaving_value(int candidate) const {
     return leaving_values_[candidate];
   }
@@ -216,7 +225,7 @@ class CandidatePool {
   /// The leaving candidate (-1: none), by kernel, and its sums over the
   /// remaining rows; available until forget_leaving().
   int leaving(int h = 0) const { return leaving_ < 0 ? -1 : leaving_ + h; }
-  CandidateSums gather_leaving(const std::vector<int>& set, bool intercept,
+  CandidateSums gather_leaving(const std::vector<int>& set,
                                std::vector<double>& g, int h = 0) const;
   void forget_leaving();
 
@@ -226,7 +235,7 @@ class CandidatePool {
   /// What a bounded memory accumulates; it cannot be recomputed bit by bit.
   struct State {
     CandidateRows::State rows;
-    std::vector<double> rhs, column_sum, gram;
+    std::vector<double> rhs, with_fixed, gram;
     double squares = 0;
   };
   State state() const;
@@ -259,22 +268,18 @@ class CandidatePool {
   void leave_columns_to_particles(const OwnKernels& own) { own_ = own; }
   bool has_columns() const { return own_.x == nullptr; }
   const OwnKernels& own_kernels() const { return own_; }
-  /// The j-th column that is in all sets, times the root of the row.
-  double fixed_value(int place, int j) const {
-    return roots()[place] * (own_.x == nullptr ? 1 : own_.fixed(place, j));
-  }
 
-  /// A set's own copies of the sums, with the intercept first if there is
-  /// one. Its columns must be kept.
-  void restore_sums(const std::vector<int>& set, bool intercept,
-                    LowerTriangle& gram, std::vector<double>& rhs) const;
+  /// A set's own copies of the sums, the fixed columns first. Its columns must
+  /// be kept.
+  void restore_sums(const std::vector<int>& set, LowerTriangle& gram,
+                    std::vector<double>& rhs) const;
 
-  /// Sums for all pairs of kept columns, and of the intercept's, from which
+  /// Sums for all pairs of kept columns, and of the fixed ones, from which
   /// restore_sums() gets the same bits faster for many sets, until
   /// drop_pairs(). With `all_pairs` those of pairs exist anyway.
   void share_pairs(const Executor& executor);
   void drop_pairs() {
-    intercept_.reset();
+    shared_.reset();
     if (!all_pairs_) gram_.clear();
   }
 
@@ -293,19 +298,21 @@ class CandidatePool {
   void remove_row(int row, const Executor& executor);
   void refresh_sums(const Executor& executor);
   void sum_pairs(const Executor& executor);
-  CandidateSums intercept_sums() const;
+  Eigen::MatrixXd sum_beside() const;
+  void add_to_fixed(int candidate, int at, double value);
+  void sum_with_fixed(int candidate, const double* column);
+  std::size_t gather_fixed(int candidate, std::vector<double>& g) const;
   void sum_leaving(const Eigen::MatrixXd& x, int h, const Executor& executor);
   std::vector<double> weighted(const double* column, int newest) const;
   void keep_gram(int candidate);
   void withhold(double share, int candidate, const std::vector<int>& set,
-                bool intercept, std::vector<double>& g,
-                CandidateSums& sums) const;
-  void put_datum(int at, const Datum& datum);
+                std::vector<double>& g, CandidateSums& sums) const;
+  void put_row(const Eigen::MatrixXd& x, int row, const Datum& datum);
   void add_responses(const Eigen::MatrixXd& x, const std::vector<Datum>& y,
                      int rows);
   void times_roots(Column& column) const;
   CandidateSums gather_on_demand(int candidate, const std::vector<int>& set,
-                                 bool intercept, std::vector<double>& g) const;
+                                 std::vector<double>& g) const;
   void extend_sums(double y, const Executor& executor);
   int add_candidate(const Eigen::MatrixXd& x, int row);
   void add_sums(int candidate, const Executor& executor);
@@ -313,13 +320,16 @@ class CandidatePool {
                  std::size_t first, double* out) const;
 
   std::vector<Kernel> kernels_;
+  FixedColumns fixed_columns_;
   CandidateRows candidates_;
   bool all_pairs_;
   Memory memory_;
   int horizon_;
   RowWeights weights_;
   std::size_t capacity_ = 0;
-  std::vector<double> y_, roots_, offsets_;  // by place
+  std::vector<double> roots_, offsets_;  // by place
+  Eigen::MatrixXd beside_;  // fixed columns and responses, by place, with room
+  Eigen::MatrixXd beside_sums_;
   double y_squares_ = 0;
   double power_ = 1;  // of the latest row
   bool by_degrees_ = true;
@@ -329,6 +339,7 @@ class CandidatePool {
   int left_ = 0, leaving_place_ = -1, leaving_ = -1;
   double leaving_response_ = 0, leaving_root_ = 1, squares_before_ = 0;
   std::vector<double> leaving_values_;
+  Eigen::VectorXd leaving_fixed_;
   // K(x_s, x_t), s <= t, by kernel, without roots.
   std::vector<double> latest_column_;
   // By kernel: gram(t, j) for kept columns.
@@ -336,9 +347,10 @@ class CandidatePool {
   std::vector<Column> columns_;            // by candidate; empty: released
   std::vector<int> kept_;                  // candidates with a column
   std::vector<std::vector<double>> gram_;  // lower triangle
-  std::vector<double> rhs_, column_sum_;
-  std::optional<CandidateSums> intercept_;  // while pairs are shared
-  std::shared_ptr<ColumnCache> cache_;      // set: all sums on demand
+  std::vector<double> rhs_;
+  std::vector<double> with_fixed_;         // by candidate, then fixed column
+  std::optional<Eigen::MatrixXd> shared_;  // sum_beside(), while pairs are
+  std::shared_ptr<ColumnCache> cache_;     // set: all sums on demand
   OwnKernels own_;
 };
 

@@ -38,8 +38,8 @@ void CandidatePool::discount_sums() {
   y_squares_ *= factor;
   for (const int j : kept_) {
     rhs_[j] *= factor;
-    column_sum_[j] *= factor;
   }
+  for (double& sum : with_fixed_) sum *= factor;
   for (auto& row : gram_) {
     for (double& value : row) value *= factor;
   }
@@ -47,36 +47,41 @@ void CandidatePool::discount_sums() {
 
 void CandidatePool::remove_row(int row, const Executor& executor) {
   const int at = place(row);
-  const double w = leaving_weight(), y = y_[at];
+  const double w = leaving_weight(), y = responses()[at];
   leaving_place_ = at;
   leaving_response_ = y;
   leaving_root_ = roots_[at];
-  y_[at] = roots_[at] = 0;
+  leaving_fixed_ = beside_.row(at).head(fixed());
+  roots_[at] = 0;
+  beside_.row(at).setZero();
   if (weights_.equal()) {  // a difference may lose all digits
     y_squares_ = 0;
-    for (const double other : y_) y_squares_ += other * other;
+    const double* all = responses();
+    for (int s = 0; s < places(); ++s) y_squares_ += all[s] * all[s];
   } else {
     y_squares_ -= w * y * y;
   }
   leaving_values_.assign(numbers(), 0.0);
+  const int m = fixed();
   for (const int j : kept_) {
     const double value = columns_[j][at];
     leaving_values_[j] = value;
     columns_[j][at] = 0;
     rhs_[j] -= w * value * y;
-    column_sum_[j] -= w * value * leaving_root_;
+    for (int i = 0; i < m; ++i) {
+      with_fixed_[j * m + i] -= w * value * leaving_fixed_[i];
+    }
   }
   if (all_pairs_) add_products(leaving_values_, -w, executor);
   leaving_ = candidates_.leave_with(row);
 }
 
 void CandidatePool::refresh_sums(const Executor& executor) {
+  const double* y = responses();
   for (const int j : kept_) {
-    rhs_[j] = column_sum_[j] = 0;
-    for (int s = 0; s < places(); ++s) {
-      rhs_[j] += columns_[j][s] * y_[s];
-      column_sum_[j] += columns_[j][s] * roots_[s];
-    }
+    rhs_[j] = 0;
+    for (int s = 0; s < places(); ++s) rhs_[j] += columns_[j][s] * y[s];
+    sum_with_fixed(j, columns_[j].data());
   }
   if (all_pairs_) {
     sum_pairs(executor);
@@ -86,7 +91,7 @@ void CandidatePool::refresh_sums(const Executor& executor) {
 }
 
 void CandidatePool::share_pairs(const Executor& executor) {
-  intercept_ = intercept_sums();
+  shared_ = sum_beside();
   if (all_pairs_ || kept_.size() > kMostShared) return;
   gram_.resize(numbers());
   for (const int j : kept_) gram_[j].resize(j + 1);
@@ -118,14 +123,14 @@ void CandidatePool::sum_leaving(const Eigen::MatrixXd& x, int h,
     times_roots(column);  // 0 for the row that left
   }
   const std::vector<double> own = weighted(column.data(), time());
-  double rhs = 0, sum = 0, square = 0;
+  const double* y = responses();
+  double rhs = 0, square = 0;
   for (std::size_t s = 0; s < own.size(); ++s) {
-    rhs += own[s] * y_[s];
-    sum += own[s] * roots_[s];
+    rhs += own[s] * y[s];
     square += own[s] * column[s];
   }
   rhs_[candidate] = rhs;
-  column_sum_[candidate] = sum;
+  sum_with_fixed(candidate, own.data());
   std::vector<double>& gram = leaving_gram_[h];
   gram.resize(numbers());
   const std::size_t groups = (kept_.size() + kLanes - 1) / kLanes;
@@ -138,14 +143,12 @@ void CandidatePool::sum_leaving(const Eigen::MatrixXd& x, int h,
 }
 
 CandidateSums CandidatePool::gather_leaving(const std::vector<int>& set,
-                                            bool intercept,
                                             std::vector<double>& g,
                                             int h) const {
   const int candidate = leaving(h);
-  if (all_pairs_) return gather(candidate, set, intercept, g);
+  if (all_pairs_) return gather(candidate, set, g);
   const std::vector<double>& gram = leaving_gram_[h];
-  std::size_t at = 0;
-  if (intercept) g[at++] = column_sum_[candidate];
+  std::size_t at = gather_fixed(candidate, g);
   for (const int j : set) g[at++] = gram[j];
   return {gram[candidate], rhs_[candidate]};
 }
@@ -169,7 +172,7 @@ CandidatePool::State CandidatePool::state() const {
   if (!memory_.bounded()) return out;
   out.rows = candidates_.state();
   out.rhs = rhs_;
-  out.column_sum = column_sum_;
+  out.with_fixed = with_fixed_;
   out.squares = y_squares_;
   for (const auto& row : gram_) {
     out.gram.insert(out.gram.end(), row.begin(), row.end());
@@ -184,17 +187,18 @@ void CandidatePool::restore(const Eigen::MatrixXd& x,
   candidates_.set_time(candidates_.first() + rows);
   const std::size_t n = state.rows.row_of.size();
   if (!candidates_.restore(x, state.rows) || state.rhs.size() != n ||
-      state.column_sum.size() != n) {
+      state.with_fixed.size() != n * fixed()) {
     throw DamagedState("the pool of candidates does not belong to these data");
   }
-  y_.assign(places(), 0.0);
-  roots_ = offsets_ = y_;
+  roots_.assign(places(), 0.0);
+  offsets_ = roots_;
+  beside_.setZero(places(), fixed() + 1);
   for (int row = time() - places(); row < time(); ++row) {
-    put_datum(place(row), y[line(row)]);
+    put_row(x, row, y[line(row)]);
   }
   columns_.assign(numbers(), {});
   rhs_.assign(numbers(), 0.0);
-  column_sum_ = rhs_;
+  with_fixed_.assign(numbers() * fixed(), 0.0);
   const std::size_t pairs = n * (n + 1) / 2;
   const bool has_gram = !all_pairs_ || state.gram.size() == pairs;
   for (const int j : candidates_.alive()) {
@@ -212,7 +216,7 @@ void CandidatePool::restore(const Eigen::MatrixXd& x,
   }
   y_squares_ = state.squares;
   rhs_ = state.rhs;
-  column_sum_ = state.column_sum;
+  with_fixed_ = state.with_fixed;
   auto from = state.gram.begin();
   // Unused numbers have entries too.
   while (all_pairs_ && gram_.size() < n) {

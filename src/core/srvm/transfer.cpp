@@ -169,7 +169,7 @@ void transfer(Archive& archive, CandidatePool::State& pool) {
   archive("free", pool.rows.free);
   archive("candidate_at", pool.rows.candidate_at);
   archive("rhs", pool.rhs);
-  archive("column_sum", pool.column_sum);
+  archive("column_sum", pool.with_fixed);
   archive("gram", pool.gram);
   archive("squares", pool.squares);
 }
