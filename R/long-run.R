@@ -38,6 +38,12 @@ long_run_notice <- function(engine, states, clock, time = now,
   }
 }
 
+# What makes runs of this kind shorter, a line of that message; NULL: nothing in
+# particular
+shortcut <- function(engine) UseMethod("shortcut")
+#' @export
+shortcut.default <- function(engine) NULL
+
 inform_long_run <- function(seconds, engine) {
   grows <- !inherits(engine, "kb_engine_chain")
   about <- paste(if (grows) "At least" else "About", format_seconds(seconds))
@@ -49,6 +55,7 @@ inform_long_run <- function(seconds, engine) {
       "{.arg time_limit} of the control function, or Ctrl-C, stops it and
        returns the results so far, which {.fn update} continues."
     },
+    i = shortcut(engine),
     i = if (!is_ladder(engine)) {
       "{.fn estimate_cost} estimates the time of a call beforehand."
     }

@@ -22,6 +22,14 @@ fit_engine.kb_srvm <- function(fit) {
   )
 }
 
+#' @export
+shortcut.kb_engine_srvm <- function(engine) {
+  if (engine$config$window == 0 && engine$config$candidates == 0) {
+    "The cost of a row grows with their number; with a bounded memory, such as
+     {.code memory = srvm_memory(candidates = 300)}, all rows cost the same."
+  }
+}
+
 # The responses as the core takes them: with the roots of weights and an offset
 # if there are any
 response_rows <- function(fit) {

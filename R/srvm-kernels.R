@@ -346,7 +346,8 @@ describe_kernels <- function(x, most = 3) {
   )
   paste0(
     "  kernel:       average of ", nrow(table), ", by probability:\n",
-    paste(lines, collapse = "")
+    paste(lines, collapse = ""),
+    if (has_linear_part(x$settings)) "    and a linear part\n"
   )
 }
 

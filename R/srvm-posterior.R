@@ -115,7 +115,7 @@ fixed_columns <- function(fit, x) {
   x <- scaling_x(settings$scaling, kernel_part(fit, x))
   linear <- settings$linear
   unname(cbind(
-    if (settings$intercept) rep(1, nrow(x)),
+    matrix(1, nrow(x), settings$intercept),
     if (has_linear_part(settings)) linear$scale * sweep(x, 2, linear$centre)
   ))
 }

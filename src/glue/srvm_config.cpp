@@ -97,11 +97,9 @@ srvm::Model model(const Rcpp::List& config) {
   out.noise = variance_prior(config["noise"]);
   out.coef = variance_prior(config["coef"]);
   out.fixed_columns.intercept = config["intercept"];
-  if (config.containsElementNamed("linear")) {
-    const Rcpp::List linear = config["linear"];
-    out.fixed_columns.centre = linear["centre"];
-    out.fixed_columns.scale = linear["scale"];
-  }
+  const Rcpp::List linear = config["linear"];
+  out.fixed_columns.centre = linear["centre"];
+  out.fixed_columns.scale = linear["scale"];
   out.shift = config["shift"];
   out.scaled = config["scaled"];
   out.response = named(kResponses, config["response"]);

@@ -35,7 +35,8 @@ core_config <- function(x, y, model, control, shift = 0) {
   fit <- list(
     settings = list(
       kernel = kernel_gaussian(0.9), prior = prior,
-      intercept = model$intercept, shift = shift, memory = srvm_memory(),
+      intercept = model$intercept, linear = no_linear_part, shift = shift,
+      memory = srvm_memory(),
       family = "gaussian",
       limits = variance_limits(y, scaled),
       scaling = scaling_learn(as.matrix(x), y, FALSE)

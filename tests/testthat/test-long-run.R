@@ -111,3 +111,19 @@ test_that("a ladder says so from a minute on, and what Ctrl-C would leave", {
   expect_match(out, "evidence from the sweeps so far")
   expect_length(said(10, 300, class = ladder), 0)
 })
+
+test_that("for srvm() with all rows in memory a bounded one is named", {
+  said <- function(...) {
+    fit <- srvm(y ~ x, sim_sinc(12, seed = 1),
+      memory = srvm_memory(...), kernel = kernel_gaussian(0.5),
+      control = smc_control(particles = 5), seed = 1
+    )
+    engine <- fit_engine(fit)
+    paste(
+      capture.output(inform_long_run(1000, engine), type = "message"),
+      collapse = " "
+    )
+  }
+  expect_match(said(), "srvm_memory(candidates = 300)", fixed = TRUE)
+  expect_no_match(said(candidates = 5), "srvm_memory")
+})
