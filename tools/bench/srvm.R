@@ -10,8 +10,12 @@
 #    the time of the whole call, each divided by that of kernlab::rvm.
 # 2. The cost of a step per particle as rows come in; time and peak memory at
 #    3000 rows.
+# 3. The default call on sim_friedman(): beside a rate of centres that is given,
+#    and 1000 particles on two threads beside one. The second needs two free
+#    cores.
 #
-# Target: sinc without moves 9 ms of sampler, Boston without moves 0.27 s; the
+# Target: a learned rate costs at most 1.5 of a given one, two threads take at most
+# .6 of the time of one. For the others: sinc without moves 9 ms of sampler, Boston without moves 0.27 s; the
 # cost per particle must not grow with t except through the number of centres.
 # Medians over repetitions in which the methods take turns. Machines are shared
 # and noisy: compare within one run.
@@ -217,9 +221,29 @@ show_curves <- function() {
   }
 }
 
+# ---- the default call --------------------------------------------------------
+
+show_default <- function(runs = if (quick) 1 else 3) {
+  friedman <- function(seed) {
+    data <- sim_friedman(if (quick) 100 else 200, p = 10, seed = seed)
+    data[setdiff(names(data), "f")]
+  }
+  fit <- function(...) function(data) srvm(y ~ ., data, seed = 1, ...)
+  threads <- function(n) {
+    fit(control = smc_control(particles = 1000, threads = n))
+  }
+  cat("\nFriedman 1, 10 predictors, default call: seconds\n")
+  print(time_in_turn(list(
+    "learned rate" = fit(), "rate 10" = fit(prior = srvm_prior(lambda = 10)),
+    "1000 particles, 1 thread" = threads(1),
+    "1000 particles, 2 threads" = threads(2)
+  ), friedman, runs), row.names = FALSE, digits = 3)
+}
+
 # The curves come first, since they report the peak memory of the process.
 if (!readme) {
   show_curves()
+  show_default()
   cat("\n")
 }
 table <- compare()
