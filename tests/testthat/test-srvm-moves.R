@@ -31,7 +31,8 @@ problem <- function(kmax = 9, centres = "subset", intercept = TRUE,
     config = list(
       kernel = kernel_gaussian(bandwidth), lambda = lambda, kmax = kmax,
       centres = centres, noise = noise_prior, coef = fixed(coef),
-      intercept = intercept, scaled = scaled, shift = shift,
+      intercept = intercept, linear = no_linear_part, scaled = scaled,
+      shift = shift,
       move_fraction = move_fraction, response = "gaussian", df = 0
     ),
     model = oracle_model(
