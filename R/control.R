@@ -73,7 +73,8 @@ NULL
 #'   are then resampled at every step, and there are no reversible-jump moves.
 #'
 #' @param particles Number of particles N, at least 1; per kernel if [srvm()]
-#'   averages over several. The Monte Carlo error is proportional to 1 /
+#'   averages over several. `NULL`: 250, or 125 where [srvm()] learns a bandwidth
+#'   for each predictor. The Monte Carlo error is proportional to 1 /
 #'   sqrt(N).
 #' @param n_moves Number of jump moves (birth, death or swap) for each particle
 #'   and round, at least 0. They keep the particles diverse. Births are tried as
@@ -148,7 +149,7 @@ NULL
 #' smc_control()
 #' smc_control(particles = 1000, resampling = "stratified")
 #' @export
-smc_control <- function(particles = 250, n_moves = NULL,
+smc_control <- function(particles = NULL, n_moves = NULL,
                         proposal = c("adapted", "birth_death", "paper"),
                         resampling = c(
                           "systematic", "stratified", "residual",
@@ -175,7 +176,7 @@ smc_control <- function(particles = 250, n_moves = NULL,
     powers <- c(0.05, 1)
   }
   control <- list(
-    particles = check_count(particles, 1),
+    particles = if (!is.null(particles)) check_count(particles, 1),
     n_moves = n_moves,
     proposal = proposal,
     resampling = check_choice(
@@ -196,6 +197,15 @@ smc_control <- function(particles = 250, n_moves = NULL,
   )
   run <- check_run(checkpoint, checkpoint_every, overwrite, time_limit)
   structure(c(control, run), class = "kb_smc_control")
+}
+
+# The number of particles if none is given. Particles with bandwidths of their own
+# have more to move, and their moves do more.
+usual_particles <- function(control, own_bandwidths = FALSE) {
+  if (is.null(control$particles)) {
+    control$particles <- if (own_bandwidths) 125L else 250L
+  }
+  control
 }
 
 check_move_fraction <- function(move_fraction) {
@@ -246,7 +256,11 @@ print.kb_smc_control <- function(x, ...) {
   }
   cat(
     "<smc_control>\n",
-    "  particles: ", x$particles, ", moves: ", x$n_moves,
+    "  particles: ", if (is.null(x$particles)) {
+      "250 (125 with bandwidths that are learned)"
+    } else {
+      x$particles
+    }, ", moves: ", x$n_moves,
     ", proposal: ", x$proposal, "\n",
     "  resampling: ", x$resampling, ", ", trigger, "\n",
     "  replicates: ", x$replicates, ", threads: ", x$threads,

@@ -1,9 +1,5 @@
 # Bandwidths of srvm() that are learned, one per predictor.
 
-# By default: each has more to move, and its moves do more, than with given
-# kernels.
-particles_with_scales <- 125L
-
 is_ard <- function(kernel) identical(kernel$bandwidth, "ard")
 
 learns_scales <- function(settings) {

@@ -211,8 +211,7 @@ NULL
 #' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch
 #'   sampler.
 #' @param control Settings of the sampler, from [smc_control()] or
-#'   [mcmc_control()]; `NULL`: their defaults, with 125 particles where bandwidths
-#'   are learned, one per predictor.
+#'   [mcmc_control()]; `NULL`: their defaults.
 #' @param order `"given"`, or `"random"` for an order of the rows drawn from
 #'   `seed`.
 #' @param scale `TRUE`: the predictors and a numeric response are standardised. With
@@ -393,9 +392,6 @@ srvm_fit <- function(mould, given, called, started) {
     mould <- adopt_classes(mould, given$reference)
     reference_settings(given$reference, mould)
   }
-  if (is.null(given$control) && !batch && learns_scales(settings)) {
-    control$particles <- particles_with_scales
-  }
   # With an improper prior, part of the first row gives no proper posterior.
   if (!batch && is_improper(settings$prior)) control$powers <- numeric()
   check_printed_weights(control, settings$prior)
@@ -414,6 +410,7 @@ srvm_fit <- function(mould, given, called, started) {
       settings, given, control, mould, sequence, started
     )
   }
+  if (!batch) control <- usual_particles(control, learns_scales(settings))
   fit <- structure(
     list(
       version = fit_version, call = plain_call(called),

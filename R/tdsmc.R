@@ -230,7 +230,7 @@ check_td_control <- function(control, target) {
       }
     ), "argument", argument = "control")
   }
-  control
+  usual_particles(control)
 }
 
 stops_data <- function(control) {

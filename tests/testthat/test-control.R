@@ -1,7 +1,7 @@
 test_that("smc_control has the documented defaults", {
   control <- smc_control()
   expect_s3_class(control, "kb_smc_control")
-  expect_identical(control$particles, 250L)
+  expect_null(control$particles)
   expect_identical(control$n_moves, 10L)
   expect_identical(control$proposal, "adapted")
   expect_identical(control$resampling, "systematic")

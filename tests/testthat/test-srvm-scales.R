@@ -287,3 +287,19 @@ test_that("predictors with a long tail enter as logarithms", {
   expect_identical(quick(kernel = kernel_gaussian(1))$settings$prior$lambda, 10)
   expect_output(print(srvm_prior()), "Poisson\\(10\\), or learned")
 })
+
+test_that("bandwidths that are learned have 125 particles, fixed ones 250", {
+  data <- scale_cases()
+  particles <- function(...) {
+    fit <- suppressWarnings(srvm(data$x, data$y, seed = 1, ...))
+    fit$control$particles
+  }
+  two <- smc_control(n_moves = 1, threads = 2)
+  expect_identical(particles(), 125L)
+  expect_identical(particles(control = two), 125L)
+  expect_identical(particles(control = smc_control(30, n_moves = 1)), 30L)
+  expect_identical(particles(kernel = kernel_gaussian(1), control = two), 250L)
+  expect_identical(
+    particles(memory = srvm_memory(window = 4), control = two), 250L
+  )
+})
