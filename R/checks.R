@@ -124,7 +124,8 @@ check_value <- function(x, class, wanted, arg) {
 
 value_layout <- function(class) {
   switch(class,
-    kb_mcmc_control = mcmc_control_given_layout, kb_smc_control = smc_control_layout,
+    kb_mcmc_control = mcmc_control_given_layout,
+    kb_smc_control = smc_control_given_layout,
     kb_convergence = convergence_layout,
     kb_srvm_prior = srvm_prior_given_layout,
     kb_bark_prior = bark_prior_given_layout,

@@ -112,8 +112,8 @@ stopping_layout <- layout(
 
 is_seconds <- function(x) is.double(x) && length(x) == 1 && !is.na(x) && x > 0
 
-smc_control_layout <- c(layout(
-  particles = counts(1, 1), n_moves = counts(),
+smc_settings_layout <- c(layout(
+  n_moves = counts(),
   proposal = strings(1, c("adapted", "birth_death", "paper")),
   resampling = strings(1, c(
     "systematic", "stratified", "residual", "multinomial", "minimum-entropy"
@@ -124,6 +124,13 @@ smc_control_layout <- c(layout(
   ancestry = strings(1, c("summary", "genealogy", "full")),
   sweep_every = counts(1, 1), pilot = numbers(1, 0, 1)
 ), stopping_layout)
+
+smc_control_layout <- c(layout(particles = counts(1, 1)), smc_settings_layout)
+
+# As the user gives it: their number may be left open
+smc_control_given_layout <- c(
+  layout(particles = maybe(counts(1, 1))), smc_settings_layout
+)
 
 convergence_layout <- layout(
   rhat = numbers(1, 1), ess = positive(1), max_iter = counts(1, 1)
@@ -146,7 +153,6 @@ mcmc_control_given_layout <- c(layout(
   warmup = maybe(counts()), iter = maybe(counts(1, 1)),
   thin = maybe(counts(1, 1))
 ), mcmc_settings_layout)
-
 
 # Summaries of dropped rows, see srvm-past.R
 past_layout <- layout(

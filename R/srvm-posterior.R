@@ -113,11 +113,12 @@ n_fixed <- function(settings) {
 fixed_columns <- function(fit, x) {
   settings <- fit$settings
   x <- scaling_x(settings$scaling, kernel_part(fit, x))
+  always <- matrix(1, nrow(x), settings$intercept)
+  if (!has_linear_part(settings)) {
+    return(always)
+  }
   linear <- settings$linear
-  unname(cbind(
-    matrix(1, nrow(x), settings$intercept),
-    if (has_linear_part(settings)) linear$scale * sweep(x, 2, linear$centre)
-  ))
+  unname(cbind(always, linear$scale * sweep(x, 2, linear$centre)))
 }
 
 # The numbers that stand for them beside candidates: 0 for the intercept, -1, -2,

@@ -23,7 +23,7 @@ test_that("every element is present, also the NULL one", {
 
 test_that("smc_control refuses bad settings and names them", {
   bad <- list(
-    particles = list(0, 1.5, NA, "a", c(1, 2), NULL),
+    particles = list(0, 1.5, NA, "a", c(1, 2)),
     n_moves = list(-1, 0.5),
     proposal = list("printed", NULL, 1),
     resampling = list("bootstrap", NA, 3),
