@@ -47,7 +47,7 @@ spread_rule <- function(df) {
     return(cbind(1, 1))
   }
   ends <- -log(stats::qgamma(c(1 - 1e-4, 1e-4), df / 2, df / 2))
-  log_v <- seq(ends[[1]], min(ends[[2]], log(1e6)), length.out = 9)
+  log_v <- seq(ends[[1]], min(ends[[2]], log(1e6)), length.out = 11)
   log_p <- -df / 2 * (log_v + exp(-log_v))
   p <- exp(log_p - max(log_p))
   cbind(exp(log_v), p / sum(p))

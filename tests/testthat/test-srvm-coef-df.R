@@ -94,7 +94,7 @@ spread_fits <- local({
           kernel = kernel_matern("ard"), prior = prior, seed = 1, method = "mcmc",
           control = mcmc_control(2, 100, 60)
         )
-      ) |> suppressWarnings()
+      ) |> suppressWarnings() |> suppressMessages()
     }
     fits
   }
@@ -192,7 +192,7 @@ test_that("the rule integrates over a spread", {
       exact <- stats::integrate(function(u) {
         f(exp(u)) * stats::dgamma(exp(-u), df / 2, df / 2) * exp(-u)
       }, -20, 40)$value
-      expect_equal(sum(rule[, 2] * f(rule[, 1])), exact, tolerance = 0.01)
+      expect_equal(sum(rule[, 2] * f(rule[, 1])), exact, tolerance = 0.02)
     }
   }
 })
