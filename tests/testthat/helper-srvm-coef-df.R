@@ -5,10 +5,10 @@
 #' @param case See `spread_case()`.
 #' @param new A point that may be a centre, too.
 #' @return Log evidence, the means of k and of f at `at`, the probability that f is
-#'   above 1 at the first point, the means of the log inverse bandwidth and of the log
-#'   of `coef`.
+#'   above 1 at the first point, the means of the log inverse bandwidth, of the sum of
+#'   logs of spreads and of the log of `coef`.
 #' @noRd
-exact_spreads <- function(case, new = NULL, step = 0.3, v_step = 1) {
+exact_spreads <- function(case, new = NULL, step = 0.4, v_step = 1) {
   log_w <- seq(-8, 4, by = step)
   log_v <- if (is.finite(case$df)) seq(-3, 11, by = v_step) else 0
   p_v <- if (is.finite(case$df)) exp(-case$df / 2 * (log_v + exp(-log_v))) else 1
@@ -40,7 +40,9 @@ exact_spreads <- function(case, new = NULL, step = 0.3, v_step = 1) {
             there * rep(factor, each = nrow(there)),
             log_p + sum(log(p_v[nodes[i, ]]))
           )
-          all[[length(all) + 1]] <- rbind(each, k, u, log(case$coef))
+          all[[length(all) + 1]] <- rbind(
+            each, k, u, sum(log_v[nodes[i, ]]), log(case$coef)
+          )
         }
       }
     }
@@ -51,7 +53,8 @@ exact_spreads <- function(case, new = NULL, step = 0.3, v_step = 1) {
   n_at <- length(case$at)
   c(
     log_z = log_z, k = out[[n_at + 2]], f = out[seq_len(n_at)],
-    above = out[[n_at + 1]], u = out[[n_at + 3]], coef = out[[n_at + 4]]
+    above = out[[n_at + 1]], u = out[[n_at + 3]], v = out[[n_at + 4]],
+    coef = out[[n_at + 5]]
   )
 }
 
@@ -125,8 +128,9 @@ spread_fit <- function(case, ..., y = case$y) {
 }
 
 #' Scores of sequential runs: of Z-hat, and of it times the errors of k, f at the
-#' points, whether it is above 1 at the first, and the log inverse bandwidth; with
-#' `new`, also those with the first point as a candidate: Z-hat, f, above 1
+#' points, whether it is above 1 at the first, the log inverse bandwidth, and the sum
+#' of logs of spreads; with `new`, also those with the first point as a candidate:
+#' Z-hat, f, above 1
 #' @param exact,new Answers of `exact_spreads()`.
 #' @noRd
 spread_scores <- function(case, exact, runs, new = NULL, ...) {
@@ -141,15 +145,16 @@ spread_scores <- function(case, exact, runs, new = NULL, ...) {
     log_z <- evidence(fit)$log_evidence
     ratio <- exp(log_z - exact[[1]])
     out <- c(ratio - 1, ratio * (c(
-      sum(pool$k * w), sums(set_moments(fit, at, pool), w), -sum(log(pool$bandwidths) * w)
-    ) - exact[2:6]))
+      sum(pool$k * w), sums(set_moments(fit, at, pool), w),
+      -sum(log(pool$bandwidths) * w), sum(log_spreads(pool) * w)
+    ) - exact[2:7]))
     if (is.null(new)) {
       return(out)
     }
     there <- moments_at_new(fit, at[1, , drop = FALSE], pool, seq_along(w))
     ratio <- exp(log_z + there$log_total - new[[1]])
     c(out, ratio - 1, ratio * (sums(there, there$weights[, 1]) - new[c(3, 5)]))
-  }, numeric(if (is.null(new)) 6 else 9))
+  }, numeric(if (is.null(new)) 7 else 10))
   rowMeans(values) / (apply(values, 1, stats::sd) / sqrt(runs))
 }
 
@@ -168,7 +173,15 @@ spread_draws <- function(case, fit) {
   f <- srvm_draws(fit, matrix(case$at, dimnames = list(NULL, "x")), pool,
     seq_along(pool$k)
   )
-  cbind(pool$k, f, f[, 1] > 1, -log(t(pool$bandwidths)), log(pool$coef))
+  cbind(pool$k, f, f[, 1] > 1, -log(t(pool$bandwidths)), log_spreads(pool),
+    log(pool$coef)
+  )
+}
+
+# The sums of the logs of each particle's spreads
+log_spreads <- function(pool) {
+  of <- factor(rep(seq_along(pool$k), pool$k), seq_along(pool$k))
+  as.double(tapply(log(pool$spread), of, sum, default = 0))
 }
 
 #' Exact answers for two classes, with one centre at most: an integral over the
