@@ -38,8 +38,8 @@ coef_df <- function(prior) if (is.null(prior$coef_df)) Inf else prior$coef_df
 
 #' A rule for integrals over the spread v of one coefficient
 #'
-#' v is inverse gamma with shape and rate df / 2, (S66). Equally spaced values of log
-#' v, whose density is analytic and vanishes at both ends.
+#' v is inverse gamma with shape and rate df / 2, (S66). Equally spaced values of
+#' log v, whose density is analytic and vanishes at both ends.
 #' @return Matrix of values and their probabilities.
 #' @noRd
 spread_rule <- function(df) {
@@ -47,6 +47,7 @@ spread_rule <- function(df) {
     return(cbind(1, 1))
   }
   ends <- -log(stats::qgamma(c(1 - 1e-4, 1e-4), df / 2, df / 2))
+  # The bound of the core
   log_v <- seq(ends[[1]], min(ends[[2]], log(1e6)), length.out = 11)
   log_p <- -df / 2 * (log_v + exp(-log_v))
   p <- exp(log_p - max(log_p))

@@ -212,13 +212,13 @@ srvm_family <- function(family, reference) {
 #' @param linear With such a bandwidth and an unbounded memory f has a linear part,
 #'   too: the scale of its slopes, in the same units. A slope is `linear` times a
 #'   coefficient with the prior of those of centres. 0: no linear part.
-#' @param coef_df With such a bandwidth and an unbounded memory: degrees of freedom
-#'   of the coefficients of centres, which are Student's t with a scale whose square
-#'   has the prior `coef` (in the scaled form times the noise variance), a positive
-#'   number. Each is normal given a variance of its own, as in the relevance vector
-#'   machine: most can then be small, and some large. `Inf`: normal, with one
-#'   variance, as in the papers. The intercept and the linear part stay normal.
-#'   With a given bandwidth or a bounded memory it must be `Inf`
+#' @param coef_df With such a bandwidth and an unbounded memory: degrees of
+#'   freedom of the coefficients of centres, a positive number. They are Student's
+#'   t with a scale whose square has the prior `coef` (in the scaled form times the
+#'   noise variance). Each is normal given a variance of its own, as in the
+#'   relevance vector machine: most can be small while some are large. `Inf`:
+#'   normal, with one variance, as in the papers. The intercept and the linear part
+#'   stay normal. With given bandwidths or a bounded memory it must be `Inf`
 #'   (`kb_error_argument`).
 #'
 #' @details A rate with a gamma prior is integrated out exactly: p(k) is then

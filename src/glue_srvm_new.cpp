@@ -96,14 +96,11 @@ class Values {
 // (from 1) are those of candidates; `rule` is Q x 2: values of the spread, and
 // their probabilities.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state,
-                                const std::vector<int>& rows,
-                                const Eigen::VectorXd& noise,
-                                const Eigen::MatrixXd& bandwidths,
-                                const Eigen::MatrixXd& rule,
-                                const Eigen::MatrixXd& x,
-                                const Eigen::MatrixXd& y,
-                                const Eigen::MatrixXd& points) {
+Rcpp::List srvm_new_moments_cpp(
+    Rcpp::List config, Rcpp::List state, const std::vector<int>& rows,
+    const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths,
+    const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x,
+    const Eigen::MatrixXd& y, const Eigen::MatrixXd& points) {
   const srvm::Model model = srvm_r::model(config);
   std::vector<srvm::Particle> particles;
   ListReader reader(state);

@@ -10,9 +10,9 @@ namespace srvm {
 
 /// The columns K(., c) of a particle whose kernel has bandwidths of its own, by
 /// place and times the roots of the rows: of the centres of its set, in its
-/// order, and of a candidate that it considers. A centre of spread v has sqrt(v)
-/// times its column, so that all coefficients have the same prior: (S66). Not
-/// for concurrent use.
+/// order, and of a candidate that it considers. A centre of spread v has
+/// sqrt(v) times its column, so that all coefficients have the same prior:
+/// (S66). Not for concurrent use.
 class OwnColumns {
  public:
   bool any() const { return log_inverse_.size() > 0; }
