@@ -62,14 +62,12 @@ check_coef_df <- function(df) {
 
 # Each particle needs columns of its own
 check_coef_df_use <- function(prior, kernel, memory) {
-  problem <- if (is.infinite(coef_df(prior))) {
-    return(invisible())
-  } else if (!learns_scales(list(kernel = kernel))) {
+  problem <- if (!learns_scales(list(kernel = kernel))) {
     "a kernel whose bandwidths are given"
   } else if (is_bounded(memory)) {
     "a bounded memory"
   }
-  if (is.null(problem)) {
+  if (is.infinite(coef_df(prior)) || is.null(problem)) {
     return(invisible())
   }
   kb_abort(c(

@@ -140,7 +140,8 @@ spread_scores <- function(case, exact, runs, new = NULL, ...) {
     pool <- srvm_pool(fit)
     w <- pool$weights
     sums <- function(m, w) {
-      c(drop(m$mean %*% w), sum(w * stats::pnorm((m$mean - 1) / sqrt(m$variance))[1, ]))
+      above <- stats::pnorm((m$mean - 1) / sqrt(m$variance))
+      c(drop(m$mean %*% w), sum(w * above[1, ]))
     }
     log_z <- evidence(fit)$log_evidence
     ratio <- exp(log_z - exact[[1]])
@@ -198,18 +199,18 @@ exact_spread_classes <- function(case, second) {
     f <- function(value) as.vector(outer(b0, b1 * value, `+`))
     each <- weight / (length(b0) * length(b1))
     for (s in seq_along(case$x)) {
-      each <- each * stats::pnorm(if (second[[s]]) f(kernel[[s]]) else -f(kernel[[s]]))
+      side <- if (second[[s]]) 1 else -1
+      each <- each * stats::pnorm(side * f(kernel[[s]]))
     }
     at <- vapply(kernel_at, function(v) sum(each * stats::pnorm(f(v))), 0)
     total <<- total + c(sum(each), k * sum(each), at)
   }
   add(exp(log_p_k[[1]]), 0, 0, 0 * case$x, 0 * case$at)
-  n <- length(case$x)
   for (u in seq(-8, 4, by = 0.3)) {
-    p <- exp(log_prior_inverse(exp(u), case$scale) + u) * 0.3 * exp(log_p_k[[2]]) / n
+    p_u <- exp(log_prior_inverse(exp(u), case$scale) + u) * 0.3
     kernel <- function(x, centre) exp(-exp(2 * u) * (x - centre)^2 / 2)
     for (centre in case$x) {
-      add(p, 1, b1, kernel(case$x, centre), kernel(case$at, centre))
+      add(p_u * exp(log_p_k[[2]]) / length(case$x), 1, b1, kernel(case$x, centre), kernel(case$at, centre))
     }
   }
   c(log(total[[1]]), total[-1] / total[[1]])

@@ -33,7 +33,8 @@ test_that("chains agree with enumeration and quadrature", {
       prior = list(noise = ig(3, 0.8), scaled = TRUE)
     ),
     learned = spread_case(
-      y = y, kmax = 1, coef = exp(g), coef_p = p / sum(p), prior = list(coef = ig(2, 0.8))
+      y = y, kmax = 1, coef = exp(g), coef_p = p / sum(p),
+      prior = list(coef = ig(2, 0.8))
     )
   )
   exact <- lapply(cases[-2], exact_spreads)
@@ -203,7 +204,8 @@ test_that("what has no meaning is refused", {
   expect_error(srvm_prior(coef_df = "t"), class = "kb_error_argument")
   expect_error(srvm_prior(coef_df = c(1, 2)), class = "kb_error_argument")
   data <- spread_data()
-  run <- function(...) srvm(y ~ ., data, prior = srvm_prior(coef_df = 3), seed = 1, ...)
+  prior <- srvm_prior(coef_df = 3)
+  run <- function(...) srvm(y ~ ., data, prior = prior, seed = 1, ...)
   expect_error(
     run(kernel = kernel_gaussian(1)), "coef_df.*given", class = "kb_error_argument"
   )
