@@ -80,6 +80,29 @@ test_that("classes agree with quadrature over coefficients that are t", {
   expect_lt(max(abs(chain_scores(draws, exact[-1], 4))), 5)
 })
 
+test_that("sums are those of columns times roots of spreads", {
+  # Seen to fail: a candidate that left the set and joined it again, at the next
+  # power of its row, with another spread.
+  case <- spread_case()
+  fit <- spread_fit(case,
+    seed = 1, control = smc_control(particles = 200, cess_threshold = 0)
+  )
+  pool <- srvm_pool(fit)
+  of <- rep(seq_along(pool$k), pool$k)
+  part <- fit$settings$linear
+  gram <- lapply(seq_along(pool$k), function(i) {
+    centres <- case$x[pool$rows[pool$sets[of == i]]]
+    kernels <- exp(-outer(case$x, centres, `-`)^2 / (2 * pool$bandwidths[1, i]^2))
+    design <- cbind(
+      1, part$scale * (case$x - part$centre),
+      kernels * rep(sqrt(pool$spread[of == i]), each = length(case$x))
+    )
+    g <- crossprod(design)
+    g[lower.tri(g, diag = TRUE)]
+  })
+  expect_equal(fit$runs[[1]]$sums$gram, unlist(gram), tolerance = 1e-9)
+})
+
 spread_data <- function() sim_friedman(45, p = 5, seed = 1)[c("y", "x1", "x2", "x4")]
 
 spread_fits <- local({
