@@ -99,7 +99,10 @@ srvm_prior_layout <- layout(
     is.null(df) || is.double(df) && length(df) > 0 && isTRUE(all(df > 0)) &&
       (length(df) == 1 || all(is.finite(df)))
   }, "a positive number or Inf, or positive numbers"),
-  ard = maybe(positive(1)), linear = maybe(numbers(1, 0))
+  ard = maybe(positive(1)), linear = maybe(numbers(1, 0)),
+  coef_df = such_that(function(df) {
+    is.null(df) || is.double(df) && length(df) == 1 && isTRUE(df > 0)
+  }, "a positive number or Inf")
 )
 
 # As given by the user: values that depend on the data are open
@@ -166,6 +169,7 @@ srvm_particles_layout <- layout(
   noise = positive(n), coef = positive(n),
   factor = triangles(p), z = numbers(total),
   log_inverse = where(learns_scales(settings), numbers(n * columns)),
+  spread = where(is.finite(coef_df(settings$prior)), positive(sum(k))),
   df = where(length(settings$prior$df) > 1, positive(n))
 )
 

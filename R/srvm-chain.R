@@ -27,6 +27,6 @@ engine_open.kb_engine_srvm_chain <- function(engine, index, state) {
 
 #' @export
 engine_grown.kb_engine_srvm_chain <- function(engine) {
-  list("k", "sets", "noise", "coef", "factor", "z", "log_inverse", "df",
-    "draws")
+  list("k", "sets", "noise", "coef", "factor", "z", "log_inverse", "spread",
+    "df", "draws")
 }

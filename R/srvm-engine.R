@@ -51,6 +51,7 @@ model_config <- function(settings) {
     kmax = prior$kmax, centres = prior$centres,
     noise = variance_config(prior$noise, settings$limits$noise),
     coef = variance_config(prior$coef, settings$limits$coef),
+    coef_df = coef_df(prior),
     intercept = settings$intercept, linear = settings$linear,
     scaled = is_scaled(settings),
     shift = settings$shift, response = response_name(settings),

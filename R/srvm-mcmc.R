@@ -17,6 +17,7 @@ head_draws.kb_srvm_mcmc <- function(fit, run, n) {
   if (learns_scales(fit$settings)) {
     sizes[["log_inverse"]] <- n * ncol(fit$data$x)
   }
+  if (is.finite(coef_df(fit$settings$prior))) sizes[["spread"]] <- sum(k)
   if (learns_df(fit)) sizes[["df"]] <- n
   run[names(sizes)] <- Map(cut, run[names(sizes)], sizes)
   sizes <- c(beta = p, noise = n, coef = n)

@@ -65,17 +65,19 @@ moments_at_new <- function(fit, x, pool, used) {
   seen <- seq_len(if (inherits(fit, "kb_mcmc")) nrow(engine$x) else fit$time)
   x <- scaling_x(fit$settings$scaling, kernel_part(fit, x))
   kernels <- settings_kernels(fit$settings)
+  rule <- spread_rule(coef_df(fit$settings$prior))
+  copies <- 1 + nrow(rule)
   at_kernel <- function(h) {
     part <- pool_part(fit, pool, used[pool$kernel[used] == h])
     config <- model_config(fit$settings)
     config$kernel <- kernels[[h]]
     out <- srvm_new_moments_cpp(
       config, part, match(part$rows, fit$sequence), part$noise,
-      if (is.null(part$bandwidths)) matrix(0, 0, 0) else part$bandwidths,
+      if (is.null(part$bandwidths)) matrix(0, 0, 0) else part$bandwidths, rule,
       engine$x[seen, , drop = FALSE], engine$y[seen, , drop = FALSE], x
     )
-    out$log_weight <- out$log_weight + log(rep(part$weights, 2))
-    out$noise <- matrix(rep(part$noise, 2), nrow(x), 2 * length(part$k),
+    out$log_weight <- out$log_weight + log(rep(part$weights, copies))
+    out$noise <- matrix(part$noise, nrow(x), copies * length(part$k),
       byrow = TRUE
     )
     out
@@ -103,6 +105,7 @@ pool_part <- function(fit, pool, chosen) {
     sets = (among(pool$sets, pool$k) - 1L) %% points + 1L,
     kernel = pool$kernel[chosen],
     bandwidths = pool$bandwidths[, chosen, drop = FALSE],
+    spread = among(pool$spread, pool$k),
     noise = pool$noise[chosen], coef = pool$coef[chosen],
     factor = among(pool$factor, size * (size + 1) / 2),
     z = among(pool$z, size), weights = pool$weights[chosen],

@@ -10,9 +10,11 @@
 #'
 #' @return List: `k`, `sets` (candidates), `noise`, `coef`, `factor`, `z` (as
 #'   in a state), `draws`, `weights` (sum to 1), `kernel` (of each particle, by
-#'   number), `bandwidths` (those that are learned, p x particles), `df` (if they
-#'   are learned), `rows` (the
-#'   row of the fit's data of each candidate).
+#'   number), `bandwidths` (those that are learned, p x particles), `spread` (of
+#'   each centre in `sets`, where coefficients have t priors; coefficients in
+#'   `draws` are those of kernels, `factor` and `z` those of kernels times its root),
+#'   `df` (if they are learned), `rows` (the row of the fit's data of each
+#'   candidate).
 #' @noRd
 srvm_pool <- function(fit) {
   runs <- fit_runs(fit)
@@ -38,6 +40,7 @@ srvm_pool <- function(fit) {
     bandwidths = if (learns_scales(fit$settings)) {
       exp(-matrix(glue("log_inverse"), ncol(fit$data$x)))
     },
+    spread = glue("spread"),
     noise = if (scaled) draws$noise else glue("noise"),
     coef = glue("coef"), factor = glue("factor"), z = glue("z"),
     df = if (learns_df(fit)) glue("df"),

@@ -26,6 +26,56 @@ inverse_bandwidth_scale <- function(prior, x) {
   ard / bandwidth_median(x)
 }
 
+# Coefficients of centres ------------------------------------------------------
+
+# Degrees of freedom of their t priors, Inf where they are normal; in fits from
+# before there were others they are
+coef_df <- function(prior) if (is.null(prior$coef_df)) Inf else prior$coef_df
+
+#' A rule for integrals over the spread v of one coefficient
+#'
+#' v is inverse gamma with shape and rate df / 2, (S66). Equally spaced values of
+#' log v, whose density is analytic and vanishes at both ends.
+#' @return Matrix of values and their probabilities.
+#' @noRd
+spread_rule <- function(df) {
+  if (is.infinite(df)) {
+    return(cbind(1, 1))
+  }
+  ends <- -log(stats::qgamma(c(1 - 1e-4, 1e-4), df / 2, df / 2))
+  # The bound of the core
+  log_v <- seq(ends[[1]], min(ends[[2]], log(1e6)), length.out = 11)
+  log_p <- -df / 2 * (log_v + exp(-log_v))
+  p <- exp(log_p - max(log_p))
+  cbind(exp(log_v), p / sum(p))
+}
+
+check_coef_df <- function(df) {
+  fine <- is.numeric(df) && length(df) == 1 && isTRUE(df > 0)
+  if (!fine) bad_argument(df, "coef_df", "a number above 0, or Inf")
+  as.double(df)
+}
+
+# Each particle needs columns of its own
+check_coef_df_use <- function(prior, kernel, memory) {
+  problem <- if (!learns_scales(list(kernel = kernel))) {
+    "a kernel whose bandwidths are given"
+  } else if (is_bounded(memory)) {
+    "a bounded memory"
+  }
+  if (is.infinite(coef_df(prior)) || is.null(problem)) {
+    return(invisible())
+  }
+  kb_abort(c(
+    "{.arg coef_df} of {.arg prior} must be Inf with {problem}.",
+    x = "It is {coef_df(prior)}.",
+    i = "It may be finite with {.code kernel = kernel_matern(\"ard\")} and an
+         unbounded {.arg memory}."
+  ), "argument", argument = "prior")
+}
+
+# Linear part -----------------------------------------------------------------
+
 # Columns (x - centre) times the scale
 linear_part <- function(prior, kernel, x) {
   scale <- prior$linear

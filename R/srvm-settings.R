@@ -28,6 +28,7 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   if (isFALSE(scale) && !classes) warn_offset(y)
   if (!classes) warn_no_spread(given, prior)
   kernel <- srvm_kernels(kernel, x)
+  check_coef_df_use(prior, kernel, memory)
   prior$kernels <- kernel_prior_resolve(
     prior$kernels, n_kernels(list(kernel = kernel))
   )
@@ -211,6 +212,14 @@ srvm_family <- function(family, reference) {
 #' @param linear Scale of the slopes of a linear part of f, in the same units: a
 #'   slope is `linear` times a coefficient with the prior of those of centres. 0: no
 #'   linear part. `NULL`: 3 with such a bandwidth, otherwise 0.
+#' @param coef_df With such a bandwidth and an unbounded memory: degrees of
+#'   freedom of the coefficients of centres, a positive number. They are Student's
+#'   t with a scale whose square has the prior `coef` (in the scaled form times the
+#'   noise variance). Each is normal given a variance of its own, as in the
+#'   relevance vector machine: most can be small while some are large. `Inf`:
+#'   normal, with one variance, as in the papers. The intercept and the linear part
+#'   stay normal. With given bandwidths or a bounded memory it must be `Inf`
+#'   (`kb_error_argument`).
 #'
 #' @details A rate with a gamma prior is integrated out exactly: p(k) is then
 #' negative binomial with size `shape` and probability `rate / (rate + 1)`, for
@@ -237,11 +246,12 @@ srvm_family <- function(family, reference) {
 #' srvm_prior(df = 4)
 #' srvm_prior(ard = 0.5)
 #' srvm_prior(linear = 0)
+#' srvm_prior(coef_df = 4)
 #' @export
 srvm_prior <- function(lambda = NULL, kmax = 100,
                        centres = c("subset", "iid"), noise = NULL,
                        coef = NULL, scaled = FALSE, kernels = NULL,
-                       df = Inf, ard = 1, linear = NULL) {
+                       df = Inf, ard = 1, linear = NULL, coef_df = Inf) {
   scaled <- check_flag(scaled)
   df <- check_df(df, scaled)
   if (scaled && inherits(noise, "kb_fixed")) {
@@ -263,7 +273,8 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
       scaled = scaled,
       kernels = if (!is.null(kernels)) check_kernel_weights(kernels),
       df = df, ard = check_number(ard, 0, open = TRUE),
-      linear = if (!is.null(linear)) check_number(linear, 0)
+      linear = if (!is.null(linear)) check_number(linear, 0),
+      coef_df = check_coef_df(coef_df)
     ),
     class = "kb_srvm_prior"
   )
@@ -460,6 +471,9 @@ print.kb_srvm_prior <- function(x, ...) {
       variance(x$coef, "ig(1, 0.5 var(y))")
     }, "\n",
     student_line(x, "  noise is ", "\n"),
+    if (is.finite(coef_df(x))) {
+      paste0("  coefficients of centres: t with ", format(x$coef_df), " df\n")
+    },
     sep = ""
   )
   invisible(x)

@@ -707,8 +707,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // srvm_new_moments_cpp
-Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state, const std::vector<int>& rows, const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, const Eigen::MatrixXd& points);
-RcppExport SEXP _kernelbayes_srvm_new_moments_cpp(SEXP configSEXP, SEXP stateSEXP, SEXP rowsSEXP, SEXP noiseSEXP, SEXP bandwidthsSEXP, SEXP xSEXP, SEXP ySEXP, SEXP pointsSEXP) {
+Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state, const std::vector<int>& rows, const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, const Eigen::MatrixXd& points);
+RcppExport SEXP _kernelbayes_srvm_new_moments_cpp(SEXP configSEXP, SEXP stateSEXP, SEXP rowsSEXP, SEXP noiseSEXP, SEXP bandwidthsSEXP, SEXP ruleSEXP, SEXP xSEXP, SEXP ySEXP, SEXP pointsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
@@ -716,10 +716,11 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const std::vector<int>& >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type bandwidths(bandwidthsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type rule(ruleSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type points(pointsSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_new_moments_cpp(config, state, rows, noise, bandwidths, x, y, points));
+    rcpp_result_gen = Rcpp::wrap(srvm_new_moments_cpp(config, state, rows, noise, bandwidths, rule, x, y, points));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -781,7 +782,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 4},
     {"_kernelbayes_running_sums_cpp", (DL_FUNC) &_kernelbayes_running_sums_cpp, 2},
     {"_kernelbayes_srvm_chain_open_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_open_cpp, 4},
-    {"_kernelbayes_srvm_new_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_new_moments_cpp, 8},
+    {"_kernelbayes_srvm_new_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_new_moments_cpp, 9},
     {NULL, NULL, 0}
 };
 

@@ -35,6 +35,15 @@ std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
   return out;
 }
 
+// The same, with the spreads of centres.
+std::vector<srvm::Particle> particles_from_r(Rcpp::List state,
+                                             const srvm::Model& model) {
+  auto out = particles_from_r(state, model.fixed());
+  ListReader reader(state);
+  srvm::transfer_spreads(reader, out, model);
+  return out;
+}
+
 // The kernel with these bandwidths between points and the centres of a set.
 Eigen::MatrixXd own_values(const srvm::RadialKernel& kernel,
                            const Eigen::VectorXd& bandwidths,
@@ -131,7 +140,7 @@ Rcpp::List srvm_own_moments_cpp(Rcpp::List config, Rcpp::List state,
                                 const Eigen::MatrixXd& x,
                                 const Eigen::MatrixXd& centres, bool averaged) {
   const srvm::Model model = srvm_r::model(config);
-  const auto particles = particles_from_r(state, model.fixed());
+  const auto particles = particles_from_r(state, model);
   Eigen::MatrixXd fixed = model.fixed_columns.at(x);
   if (averaged) fixed = fixed.colwise().mean().eval();
   const Eigen::Index n = averaged ? 1 : x.rows();
@@ -145,6 +154,10 @@ Rcpp::List srvm_own_moments_cpp(Rcpp::List config, Rcpp::List state,
     }
     Eigen::MatrixXd values =
         own_values(*model.learned, bandwidths.col(i), x, centres, set);
+    const std::vector<double>& spreads = particles[i].own.spreads();
+    for (std::size_t j = 0; j < spreads.size(); ++j) {
+      values.col(j) *= std::sqrt(spreads[j]);
+    }
     if (averaged) values = values.colwise().mean().eval();
     srvm::posterior_moments(particles[i], model, fixed, values, column,
                             mean.col(i), variance.col(i));

@@ -42,8 +42,9 @@ class Values {
     model.kernels[0].diagonal(points, shared_.self);
   }
 
-  /// `centres` are rows.
-  const srvm::NewPoints& of(int particle, const std::vector<int>& centres) {
+  /// `centres` are rows; `spreads` theirs, or none.
+  const srvm::NewPoints& of(int particle, const std::vector<int>& centres,
+                            const std::vector<double>& spreads) {
     if (model_.learns_scales()) evaluate(bandwidths_.col(particle));
     const int k = static_cast<int>(centres.size()), m = model_.fixed();
     shared_.rows_design.resize(x_.rows(), m + k);
@@ -57,6 +58,9 @@ class Values {
         shared_.rows_design.col(m + j) = gram_.col(centres[j]);
       }
       shared_.at_design.col(m + j) = shared_.rows_points.row(centres[j]);
+      if (spreads.empty()) continue;
+      shared_.rows_design.col(m + j) *= std::sqrt(spreads[j]);
+      shared_.at_design.col(m + j) *= std::sqrt(spreads[j]);
     }
     return shared_;
   }
@@ -87,35 +91,43 @@ class Values {
 }  // namespace
 
 // Components of the posterior of f at new points: `mean` and `variance`, points
-// x 2N, and log weights, 2N x points, up to a constant: of N particles, then of
-// these with the point as a centre. `rows` (from 1) are those of candidates.
+// x (1 + Q)N, and log weights, (1 + Q)N x points, up to a constant: of N
+// particles, then of these with the point as a centre, by its spread. `rows`
+// (from 1) are those of candidates; `rule` is Q x 2: values of the spread, and
+// their probabilities.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state,
-                                const std::vector<int>& rows,
-                                const Eigen::VectorXd& noise,
-                                const Eigen::MatrixXd& bandwidths,
-                                const Eigen::MatrixXd& x,
-                                const Eigen::MatrixXd& y,
-                                const Eigen::MatrixXd& points) {
+Rcpp::List srvm_new_moments_cpp(
+    Rcpp::List config, Rcpp::List state, const std::vector<int>& rows,
+    const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths,
+    const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x,
+    const Eigen::MatrixXd& y, const Eigen::MatrixXd& points) {
   const srvm::Model model = srvm_r::model(config);
   std::vector<srvm::Particle> particles;
   ListReader reader(state);
   srvm::transfer(reader, particles, model.fixed());
+  srvm::transfer_spreads(reader, particles, model);
   const int n = static_cast<int>(particles.size());
   const srvm::SeenRows seen = seen_rows(y, model.shift);
   const srvm::PriorStep step(model.centres, static_cast<int>(rows.size()) + 1);
   Values values(model, x, points, bandwidths);
-  Eigen::MatrixXd mean(points.rows(), 2 * n), variance(points.rows(), 2 * n),
-      log_weight(points.rows(), 2 * n);
+  const srvm::SpreadRule spreads{rule.col(0), rule.col(1)};
+  const Eigen::Index components = 1 + rule.rows();
+  Eigen::MatrixXd mean(points.rows(), components * n);
+  Eigen::MatrixXd variance(points.rows(), components * n);
+  Eigen::MatrixXd log_weight(points.rows(), components * n);
   for (int i = 0; i < n; ++i) {
     std::vector<int> centres;
     for (int candidate : particles[i].set) {
       centres.push_back(rows[candidate] - 1);
     }
-    moments_at_new(
-        particles[i], model, step, seen, values.of(i, centres), noise[i],
-        {mean.col(i), variance.col(i), log_weight.col(i), mean.col(n + i),
-         variance.col(n + i), log_weight.col(n + i)});
+    std::vector<srvm::NewMoments> out;
+    for (Eigen::Index q = 0; q < components; ++q) {
+      const Eigen::Index at = q * n + i;
+      out.push_back({mean.col(at), variance.col(at), log_weight.col(at)});
+    }
+    const std::vector<double>& own = particles[i].own.spreads();
+    moments_at_new(particles[i], model, step, seen, values.of(i, centres, own),
+                   spreads, noise[i], out);
   }
   return Rcpp::List::create(Rcpp::_["mean"] = mean,
                             Rcpp::_["variance"] = variance,

@@ -26,5 +26,6 @@
 #include "srvm/radial_kernel.cpp"
 #include "srvm/scale_move.cpp"
 #include "srvm/scale_steps.cpp"
+#include "srvm/spread.cpp"
 #include "srvm/swap.cpp"
 #include "srvm/transfer.cpp"

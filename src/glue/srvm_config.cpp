@@ -87,6 +87,7 @@ srvm::Model model(const Rcpp::List& config) {
       out.arithmetic = &Arithmetic::at_most(config["simd"]);
     }
     out.scales.scale = config["inverse_bandwidth"];
+    out.coef_df = config["coef_df"];
   } else {
     out.kernels = kernels(kernel);
   }

@@ -57,7 +57,7 @@ namespace kernelbayes {
 ///
 /// A target whose data may enter gradually has, instead of propose(),
 ///   using Arrival = ...;      // what a particle knows about the next increase
-///   void score(Particle&, Scratch&, Arrival&) const;
+///   void score(Particle&, Rng&, Scratch&, Arrival&) const;
 ///   double log_potential(const Arrival&, double to) const;  // log W, or about
 ///   double power() const;     // of datum t: 0 when it has been taken in
 ///   void set_power(double to);    // for all particles
@@ -208,7 +208,14 @@ class Smc {
   }
 
  private:
-  enum Purpose : std::uint64_t { kStart, kMove, kExtend, kResample, kOutput };
+  enum Purpose : std::uint64_t {
+    kStart,
+    kMove,
+    kExtend,
+    kResample,
+    kOutput,
+    kScore
+  };
 
   // Rejuvenating a step draws again, with new numbers; so does each increase of
   // a datum's power.
@@ -291,7 +298,8 @@ class Smc {
     arrivals_.resize(particles_.size());
     increments_.resize(particles_.size());
     for_each(executor, [&](int i, Scratch& scratch) {
-      target_.score(particles_[i], scratch, arrivals_[i]);
+      Rng rng = stream(time_, i, kScore);
+      target_.score(particles_[i], rng, scratch, arrivals_[i]);
     });
     target_.set_power(next_power());
     for_each(executor, [&](int i, Scratch& scratch) {

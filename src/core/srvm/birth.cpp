@@ -1,5 +1,6 @@
 #include "likelihood.hpp"
 #include "moves.hpp"
+#include "spread.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -13,6 +14,7 @@ bool birth_move(Particle& particle, const Config& config,
   const int j = choice.draw_outside(particle.set, rng);
   const Likelihood likelihood(particle, config.model, pool.rows(),
                               squared_responses(particle, config.model, pool));
+  offer_spread(particle, config.model, rng);
   const Birth birth =
       propose_birth(particle, config, pool, likelihood, j, scratch);
   ++particle.moves.tried[0];

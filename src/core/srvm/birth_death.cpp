@@ -5,6 +5,7 @@
 #include <kernelbayes/transdim_law.hpp>
 
 #include "likelihood.hpp"
+#include "spread.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -60,11 +61,12 @@ double log_printed_factor(const CentrePrior& centres, int k, int m, Kind kind) {
 // Carries out a step at t; returns log L_t(S) - log L_t(S').
 double carry_out(Particle& particle, const Config& config,
                  const CandidatePool& pool, const BirthDeathStep& step,
-                 Scratch& scratch) {
+                 Rng& rng, Scratch& scratch) {
   if (step.kind == Kind::kZero) return 0;
   const Likelihood now(particle, config.model, pool.rows(),
                        pool.response_squares());
   if (step.kind == Kind::kBirth) {
+    offer_spread(particle, config.model, rng);
     const Birth birth =
         propose_birth(particle, config, pool, now, step.which, scratch);
     append(particle, birth, scratch.a, scratch.b);
@@ -145,7 +147,7 @@ double take_step(Particle& particle, const Config& config,
   const EnteringRow row(arrival, pool.power(), rng);
   row.enter(particle, config.model, pool, arrival.stay, rng, scratch);
   return factor + row.log_density(arrival.stay) +
-         carry_out(particle, config, pool, step, scratch);
+         carry_out(particle, config, pool, step, rng, scratch);
 }
 
 double extend_birth_death(Particle& particle, const Config& config,

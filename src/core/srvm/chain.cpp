@@ -6,6 +6,7 @@
 #include "core/stopwatch.hpp"
 #include "latent.hpp"
 #include "scale_move.hpp"
+#include "spread.hpp"
 #include "transfer.hpp"
 
 namespace kernelbayes {
@@ -108,6 +109,7 @@ void Chain::draw_start() {
   while (particle_.k() < k) {
     particle_.set.push_back(choice.draw_outside(particle_.set, rng_));
   }
+  start_spreads(particle_, model, k, rng_);
   particle_.noise = model.noise.draw(rng_);
   particle_.coef = model.coef.draw(rng_);
   particle_.df = model.draw_df(rng_);
@@ -143,7 +145,9 @@ void Chain::iterate() {
   if (after > 0 && after % settings_.thin == 0) record(noise, coef);
   if (after == 0) particle_.moves = MoveCounts();
   const std::vector<double> latent = particle_.latent;
+  const std::vector<double> spreads = particle_.own.spreads();
   const double df = particle_.df;
+  draw_spreads(particle_, config_.model, pool_, rng_, scratch_.a);
   // The bits of a chain that is restored here.
   if (particle_.own.any()) restore_sums(particle_, config_.model, pool_);
   if (config_.model.latent()) {
@@ -151,13 +155,20 @@ void Chain::iterate() {
   }
   refactor(particle_, config_.model);
   if (is_valid()) return;
-  // A psi beyond double precision is rejected, with the latent variables drawn
-  // given it: the target is cut off there.
+  // A psi beyond double precision is rejected, with the spreads and the latent
+  // variables drawn given it: the target is cut off there.
   particle_.noise = noise;
   particle_.coef = coef;
   particle_.latent = latent;
   particle_.df = df;
-  if (config_.model.latent()) sum_up(particle_, config_.model, pool_);
+  const bool spread = config_.model.has_spreads();
+  if (spread) {
+    particle_.own.use(particle_.own.log_inverse(), spreads);
+    particle_.own.fill(pool_, particle_.set);
+  }
+  if (spread || config_.model.latent()) {
+    sum_up(particle_, config_.model, pool_);
+  }
   refactor(particle_, config_.model);
   if (!is_valid()) {
     throw std::runtime_error("the state of the chain lost its precision");
@@ -210,10 +221,15 @@ void Chain::record(double noise, double coef) {
   draws_.coef.push_back(coef);
   particle_.factor.save(draws_.factor, draws_.z);
   draws_.beta.insert(draws_.beta.end(), beta, beta + p);
+  to_kernels(particle_, model, draws_.beta.data() + draws_.beta.size() - p);
   if (model.fixed_columns.intercept) draws_.beta.end()[-p] += model.shift;
   const Eigen::VectorXd& scales = particle_.own.log_inverse();
   draws_.log_inverse.insert(draws_.log_inverse.end(), scales.begin(),
                             scales.end());
+  if (model.has_spreads()) {
+    const std::vector<double>& spreads = particle_.own.spreads();
+    draws_.spread.insert(draws_.spread.end(), spreads.begin(), spreads.end());
+  }
   draws_.drawn_noise.push_back(particle_.noise);
   draws_.drawn_coef.push_back(particle_.coef *
                               (model.scaled ? particle_.noise : 1));
@@ -235,6 +251,7 @@ void ChainDraws::transfer(Archive& archive, const Model& model) {
   archive("factor", factor);
   archive("z", z);
   if (model.learns_scales()) archive("log_inverse", log_inverse);
+  if (model.has_spreads()) archive("spread", spread);
   if (model.learns_df()) archive("df", df);
   archive.within("draws", [&](Archive& drawn) {
     drawn("beta", beta);
@@ -261,6 +278,7 @@ void Chain::transfer(Archive& archive) {
   archive.within("current", [&](Archive& list) {
     srvm::transfer(list, current, config_.model.fixed());
     transfer_scales(list, current, config_.model, x_.cols());
+    transfer_spreads(list, current, config_.model);
     transfer_df(list, current, config_.model);
     list.require(current.size() == 1, "k", "for one particle");
     transfer_latent(list, current[0].latent);

@@ -20,7 +20,7 @@ struct ChainSettings {
 struct ChainDraws {
   std::vector<int> k, sets;
   std::vector<double> noise, coef, factor, z;
-  std::vector<double> beta, drawn_noise, drawn_coef, log_inverse;
+  std::vector<double> beta, drawn_noise, drawn_coef, log_inverse, spread;
   std::vector<double> df, log_likelihood;
 
   void transfer(Archive& archive, const Model& model);

@@ -79,9 +79,21 @@ struct Model {
   /// One per predictor that are learned, in place of `kernels`.
   std::optional<RadialKernel> learned;
   ScalePrior scales;
+  /// Degrees of freedom of the coefficients of centres, with such kernels only:
+  /// (S66).
+  double coef_df = std::numeric_limits<double>::infinity();
   const Arithmetic* arithmetic = &Arithmetic::best();
 
   bool learns_scales() const { return learned.has_value(); }
+  bool has_spreads() const { return std::isfinite(coef_df); }
+  /// Within the bounds the likelihood is computed accurately.
+  VariancePrior spread() const {
+    VariancePrior out;
+    out.shape = out.scale = coef_df / 2;
+    out.lower = 1e-6;
+    out.upper = 1e6;
+    return out;
+  }
   OwnKernels own_kernels(const Eigen::MatrixXd& x) const {
     return {&x, *learned, arithmetic};
   }

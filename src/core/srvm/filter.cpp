@@ -12,6 +12,7 @@
 #include "likelihood.hpp"
 #include "noise_draw.hpp"
 #include "scale_move.hpp"
+#include "spread.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -175,12 +176,14 @@ void Target::add_datum(int t, const Executor& executor) {
   records_.shared_seconds += watch.seconds();
 }
 
-void Target::score(Particle& particle, Scratch& scratch,
+void Target::score(Particle& particle, Rng& rng, Scratch& scratch,
                    Arrival& arrival) const {
   if (pool_.power() == 0 && particle.own.any()) {
     particle.own.grow(pool_, particle.set);
   }
   if (config_.proposal == Proposal::kAdapted) {
+    // A candidate that is in the set keeps its own.
+    offer_spread(particle, config_.model, rng);
     score_adapted(particle, config_.model, pool_, steps_, scratch, arrival);
   } else {
     score_row(particle, config_.model, pool_, scratch, arrival);
@@ -299,6 +302,7 @@ void Target::draw(Particle& particle, Rng& rng,
                   std::vector<double>& beta) const {
   beta.resize(particle.factor.size());
   gibbs_draw(particle, config_.model, pool_, rng, beta);
+  to_kernels(particle, config_.model, beta.data());
   if (config_.model.fixed_columns.intercept) beta[0] += config_.model.shift;
 }
 

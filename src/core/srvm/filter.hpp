@@ -48,7 +48,8 @@ class Target {
   double drop(Particle& particle, Scratch& scratch) const;
   void data_dropped() { pool_.forget_leaving(); }
   void add_datum(int t, const Executor& executor);
-  void score(Particle& particle, Scratch& scratch, Arrival& arrival) const;
+  void score(Particle& particle, Rng& rng, Scratch& scratch,
+             Arrival& arrival) const;
   double log_potential(const Arrival& arrival, double to) const {
     return arrival.log_weight(to);
   }

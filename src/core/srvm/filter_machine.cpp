@@ -50,6 +50,7 @@ void Filter::transfer(Archive& archive) {
   const int steps = state.time - config_.past;
   srvm::transfer(archive, particles, config_.model.fixed());
   transfer_scales(archive, particles, config_.model, target_.predictors());
+  transfer_spreads(archive, particles, config_.model);
   transfer_df(archive, particles, config_.model);
   archive.require(particles.size() == n, "k", "one per particle");
   archive("log_evidence", state.log_evidence);

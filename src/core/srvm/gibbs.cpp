@@ -1,6 +1,7 @@
 #include "latent.hpp"
 #include "likelihood.hpp"
 #include "particle.hpp"
+#include "spread.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -87,9 +88,11 @@ void gibbs_sweep(Particle& particle, const Model& model,
   // refactor.
   constexpr int kRefactorEvery = 64;
   const bool unchanged = !model.latent() && model.coef.fixed &&
-                         (model.scaled || model.noise.fixed);
+                         (model.scaled || model.noise.fixed) &&
+                         !model.has_spreads();
   if (!unchanged) {
     gibbs_draw(particle, model, pool, rng, scratch.a);
+    draw_spreads(particle, model, pool, rng, scratch.a);
     if (model.latent()) {
       draw_latent(particle, model, pool, scratch.a, rng);
     }

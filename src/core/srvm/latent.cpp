@@ -100,6 +100,26 @@ void sum_fixed(Particle& particle, int m, const CandidatePool& pool,
   }
 }
 
+// A column's sums from the latent weights, with those of the set in `g`.
+CandidateSums weighted_sums(const Particle& particle, const Model& model,
+                            const CandidatePool& pool, const double* own,
+                            std::vector<double>& g) {
+  const int n = static_cast<int>(particle.latent.size());
+  std::vector<double> weighted(own, own + n);
+  for (int s = 0; s < n; ++s) weighted[s] *= particle.latent[s];
+  std::size_t at = 0;
+  for (int j = 0; j < model.fixed(); ++j) {
+    double& sum = g[at++];
+    sum = 0;
+    for (int s = 0; s < n; ++s) sum += weighted[s] * pool.fixed_value(s, j);
+  }
+  for (int i = 0; i < particle.k(); ++i) {
+    g[at++] = dot(n, weighted.data(), column(particle, pool, i));
+  }
+  return {dot(n, weighted.data(), own),
+          dot(n, weighted.data(), pool.responses())};
+}
+
 // All sums from the latent weights.
 void sum_weighted(Particle& particle, const Model& model,
                   const CandidatePool& pool) {
@@ -111,8 +131,9 @@ void sum_weighted(Particle& particle, const Model& model,
   sum_fixed(particle, m, pool, y);
   for (int j = 0; j < particle.k(); ++j) {
     const int at = j + m;
+    pool.trim_columns();
     const CandidateSums own =
-        candidate_sums(particle, model, pool, particle.set[j], g);
+        weighted_sums(particle, model, pool, column(particle, pool, j), g);
     for (int i = at; i < particle.gram.size(); ++i) particle.gram(i, at) = g[i];
     for (int i = 0; i < m; ++i) particle.gram(at, i) = g[i];
     particle.rhs[at] = own.rhs;
@@ -126,29 +147,16 @@ CandidateSums own_sums(const Particle& particle, const Model& model,
                        CandidateSums shared, std::vector<double>& g,
                        double power) {
   if (!model.latent()) return shared;
-  const int n = static_cast<int>(particle.latent.size());
   const double* own = column_of(particle, pool, candidate);
-  const double* latent = particle.latent.data();
-  if (model.response == Response::kProbit) {
-    const double excess = excess_response(particle, pool, power);
-    const double rhs = dot(n, own, latent);
-    if (excess == 0) return {shared.gram, rhs};
-    return {shared.gram,
-            rhs - excess * latest_value_of(particle, pool, candidate)};
+  if (model.response == Response::kStudent) {
+    return weighted_sums(particle, model, pool, own, g);
   }
-  std::vector<double> weighted(own, own + n);
-  for (int s = 0; s < n; ++s) weighted[s] *= latent[s];
-  std::size_t at = 0;
-  for (int j = 0; j < model.fixed(); ++j) {
-    double& sum = g[at++];
-    sum = 0;
-    for (int s = 0; s < n; ++s) sum += weighted[s] * pool.fixed_value(s, j);
-  }
-  for (int i = 0; i < particle.k(); ++i) {
-    g[at++] = dot(n, weighted.data(), column(particle, pool, i));
-  }
-  return {dot(n, weighted.data(), own),
-          dot(n, weighted.data(), pool.responses())};
+  const std::vector<double>& latent = particle.latent;
+  const double excess = excess_response(particle, pool, power);
+  const double rhs = dot(static_cast<int>(latent.size()), own, latent.data());
+  if (excess == 0) return {shared.gram, rhs};
+  return {shared.gram,
+          rhs - excess * latest_value_of(particle, pool, candidate)};
 }
 
 CandidateSums candidate_sums(const Particle& particle, const Model& model,

@@ -39,7 +39,8 @@ Eigen::VectorXd design_products(const Particle& particle,
 
 void moments_at_new(const Particle& particle, const Model& model,
                     const PriorStep& step, const SeenRows& rows,
-                    const NewPoints& points, double noise, NewMoments out) {
+                    const NewPoints& points, const SpreadRule& rule,
+                    double noise, std::vector<NewMoments> out) {
   const double unit = model.scaled ? noise : 1;  // of variances
   const double gain = model.scaled ? 1 : 1 / particle.noise;
   const Eigen::Map<const Eigen::VectorXd> z(particle.factor.z().data(),
@@ -52,18 +53,24 @@ void moments_at_new(const Particle& particle, const Model& model,
     const Eigen::VectorXd own =
         rows.roots.cwiseProduct(points.rows_points.col(i));
     const Eigen::VectorXd u = design_products(particle, design, own, gain);
-    const double precision =
-        gain * dot(own, own) - dot(u, u) + 1 / particle.coef;
+    const double information = gain * dot(own, own) - dot(u, u);
     const double score = gain * dot(own, rows.y) - dot(u, z);
     const double slope = points.self[i] - dot(u, h);
-    out.mean[i] = model.shift + dot(h, z);
-    out.variance[i] = unit * dot(h, h);
-    out.log_weight[i] = stay;
-    out.joined_mean[i] = out.mean[i] + slope * score / precision;
-    out.joined_variance[i] = out.variance[i] + unit * slope * slope / precision;
-    out.joined_log_weight[i] = join -
-                               0.5 * std::log(particle.coef * precision) +
-                               0.5 * score * score / (precision * unit);
+    const double mean = model.shift + dot(h, z);
+    const double variance = unit * dot(h, h);
+    out[0].mean[i] = mean;
+    out[0].variance[i] = variance;
+    out[0].log_weight[i] = stay;
+    for (Eigen::Index q = 0; q < rule.value.size(); ++q) {
+      const double v = rule.value[q];
+      const double precision = v * information + 1 / particle.coef;
+      NewMoments& joined = out[q + 1];
+      joined.mean[i] = mean + v * slope * score / precision;
+      joined.variance[i] = variance + unit * v * slope * slope / precision;
+      joined.log_weight[i] = join + std::log(rule.probability[q]) -
+                             0.5 * std::log(particle.coef * precision) +
+                             0.5 * v * score * score / (precision * unit);
+    }
   }
 }
 

@@ -20,20 +20,25 @@ struct SeenRows {
   Eigen::VectorXd y, roots;
 };
 
-/// f at new points given one particle: normal with a column of `mean` and
-/// `variance` for the set as it is and, where the point is itself a centre, one
-/// for the set with it; and log weights of the two, up to what all particles
-/// have in common.
+/// Values of the spread of a point that is itself a centre, and their
+/// probabilities: one value of 1, or a rule for the integral over it, (S66).
+struct SpreadRule {
+  Eigen::VectorXd value, probability;
+};
+
+/// f at new points given one particle: normal with these moments for the set as
+/// it is (the first) and for the set with the point, by its spread; and log
+/// weights of all, up to what all particles have in common.
 struct NewMoments {
   Eigen::Ref<Eigen::VectorXd> mean, variance, log_weight;
-  Eigen::Ref<Eigen::VectorXd> joined_mean, joined_variance, joined_log_weight;
 };
 
 /// (S62), (S63), each point on its own. `step` is that of the prior to one more
 /// candidate; `noise` the particle's, in the scaled form a draw of it.
 void moments_at_new(const Particle& particle, const Model& model,
                     const PriorStep& step, const SeenRows& rows,
-                    const NewPoints& points, double noise, NewMoments out);
+                    const NewPoints& points, const SpreadRule& rule,
+                    double noise, std::vector<NewMoments> out);
 
 }  // namespace srvm
 }  // namespace kernelbayes

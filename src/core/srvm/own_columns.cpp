@@ -1,5 +1,7 @@
 #include "own_columns.hpp"
 
+#include <cmath>
+
 namespace kernelbayes {
 namespace srvm {
 
@@ -11,12 +13,17 @@ Vector roots(const CandidatePool& pool) {
   return {pool.roots(), pool.places()};
 }
 
+void times_root(Eigen::Ref<Eigen::VectorXd> column, double spread) {
+  if (spread != 1) column *= std::sqrt(spread);
+}
+
 }  // namespace
 
-void OwnColumns::use(Eigen::VectorXd log_inverse) {
+void OwnColumns::use(Eigen::VectorXd log_inverse, std::vector<double> spreads) {
   log_inverse_ = std::move(log_inverse);
   squares_ = (2 * log_inverse_.array()).exp();
   clear();
+  spreads_ = std::move(spreads);
 }
 
 // Rows of x are places: no memory drops any.
@@ -42,10 +49,12 @@ void OwnColumns::make_room(int rows, int columns) {
 void OwnColumns::fill(const CandidatePool& pool, const std::vector<int>& set) {
   n_ = pool.places();
   k_ = static_cast<int>(set.size());
+  spreads_.resize(k_, 1);
   if (!has_room(n_, k_)) values_.resize(0, 0);  // not to be copied
   make_room(n_, k_);
   for (int i = 0; i < k_; ++i) {
     evaluate(pool, set[i], 0, values_.col(i).head(n_));
+    times_root(values_.col(i).head(n_), spreads_[i]);
   }
   considered_ = -1;
 }
@@ -69,18 +78,22 @@ void OwnColumns::evaluate_row(const CandidatePool& pool,
   const auto factors = Eigen::VectorXd::Constant(k_, pool.roots()[row]).eval();
   Eigen::VectorXd out(k_);
   own.kernel.evaluate(*own.arithmetic, squares_, centres, at, factors, out);
+  for (int i = 0; i < k_; ++i) times_root(out.segment(i, 1), spreads_[i]);
   values_.row(row).head(k_) = out;
 }
 
 void OwnColumns::append() {
   make_room(n_, k_ + 1);
   values_.col(k_++).head(n_) = other_;
+  spreads_.push_back(other_spread_);
   considered_ = -1;
 }
 
 void OwnColumns::erase(int i, int candidate) {
   other_ = values_.col(i).head(n_);
   considered_ = candidate;
+  other_spread_ = spreads_[i];
+  spreads_.erase(spreads_.begin() + i);
   --k_;
   for (int j = i; j < k_; ++j) {
     values_.col(j).head(n_) = values_.col(j + 1).head(n_);
@@ -92,6 +105,7 @@ const Eigen::VectorXd& OwnColumns::consider(const CandidatePool& pool,
   if (considered_ == candidate) return other_;
   other_.resize(pool.places());
   evaluate(pool, candidate, 0, other_);
+  times_root(other_, other_spread_);
   considered_ = candidate;
   return other_;
 }

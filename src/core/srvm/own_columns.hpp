@@ -10,13 +10,18 @@ namespace srvm {
 
 /// The columns K(., c) of a particle whose kernel has bandwidths of its own, by
 /// place and times the roots of the rows: of the centres of its set, in its
-/// order, and of a candidate that it considers. Not for concurrent use.
+/// order, and of a candidate that it considers. A centre of spread v has
+/// sqrt(v) times its column, so that all coefficients have the same prior:
+/// (S66). Not for concurrent use.
 class OwnColumns {
  public:
   bool any() const { return log_inverse_.size() > 0; }
   const Eigen::VectorXd& log_inverse() const { return log_inverse_; }
-  /// Inverse bandwidths with these logarithms, without columns.
-  void use(Eigen::VectorXd log_inverse);
+  /// Of the centres of the set.
+  const std::vector<double>& spreads() const { return spreads_; }
+  /// Inverse bandwidths with these logarithms, and a set with these spreads
+  /// (none: all are 1), without columns.
+  void use(Eigen::VectorXd log_inverse, std::vector<double> spreads = {});
 
   /// Columns of all centres of a set.
   void fill(const CandidatePool& pool, const std::vector<int>& set);
@@ -27,7 +32,12 @@ class OwnColumns {
   /// leaves it, and is considered.
   void append();
   void erase(int i, int candidate);
-  void clear() { k_ = 0, considered_ = -1; }
+  void clear() {
+    k_ = 0, considered_ = -1;
+    spreads_.clear();
+  }
+  /// The spread of the candidate that is considered next.
+  void offer(double spread) { considered_ = -1, other_spread_ = spread; }
 
   const double* of(int i) const { return values_.col(i).data(); }
   /// Of a candidate outside the set.
@@ -56,6 +66,8 @@ class OwnColumns {
   Eigen::VectorXd log_inverse_, squares_;  // of the inverse bandwidths
   Eigen::MatrixXd values_;                 // the first n rows and k columns
   int n_ = 0, k_ = 0;
+  std::vector<double> spreads_;
+  double other_spread_ = 1;  // of the candidate considered
   mutable Eigen::VectorXd other_;
   mutable int considered_ = -1;
 };

@@ -140,8 +140,8 @@ void erase(Particle& particle, int i, int fixed, std::vector<double>& work);
 void gibbs_draw(Particle& particle, const Model& model,
                 const CandidatePool& pool, Rng& rng, std::vector<double>& beta);
 
-/// The same as an update of the particle: omits what only the output needs, and
-/// updates the factor for the new psi.
+/// The same as an update of the particle, with the spreads of its coefficients:
+/// omits what only the output needs, and updates the factor for the new psi.
 void gibbs_sweep(Particle& particle, const Model& model,
                  const CandidatePool& pool, Rng& rng, Scratch& scratch);
 

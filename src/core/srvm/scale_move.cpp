@@ -24,7 +24,7 @@ bool scale_move(Particle& particle, const Model& model,
   to.noise = particle.noise;
   to.coef = particle.coef;
   to.squares = particle.squares;
-  to.own.use(log_inverse);
+  to.own.use(log_inverse, particle.own.spreads());
   to.own.fill(pool, to.set);
   to.latent = particle.latent;
   sum_up(to, model, pool);

@@ -2,6 +2,7 @@
 
 #include "likelihood.hpp"
 #include "moves.hpp"
+#include "spread.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -51,6 +52,7 @@ bool swap_move(Particle& particle, const Config& config,
                               squared_responses(particle, config.model, pool));
   ++particle.moves.tried[2];
   if (j < 0) return false;
+  offer_spread(particle, config.model, rng);
   const Birth birth =
       propose_birth(particle, config, pool, likelihood, j, scratch);
   const Death death = score_death(particle, likelihood, i, fixed, scratch.c);

@@ -108,6 +108,25 @@ void transfer_scales(Archive& archive, std::vector<Particle>& particles,
   }
 }
 
+void transfer_spreads(Archive& archive, std::vector<Particle>& particles,
+                      const Model& model) {
+  if (!model.has_spreads()) return;
+  std::vector<double> all;
+  std::size_t centres = 0;
+  for (const Particle& particle : particles) {
+    const std::vector<double>& own = particle.own.spreads();
+    all.insert(all.end(), own.begin(), own.end());
+    centres += particle.set.size();
+  }
+  archive("spread", all, Want::positive(centres));
+  if (!archive.reading()) return;
+  Slices from(all);
+  for (Particle& particle : particles) {
+    const double* first = from.take(particle.set.size());
+    particle.own.use(particle.own.log_inverse(), {first, first + particle.k()});
+  }
+}
+
 void transfer_df(Archive& archive, std::vector<Particle>& particles,
                  const Model& model) {
   if (!model.learns_df()) {

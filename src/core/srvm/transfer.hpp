@@ -14,6 +14,9 @@ void transfer(Archive& archive, std::vector<Particle>& particles, int fixed);
 /// The inverse bandwidths of each particle, if they are learned.
 void transfer_scales(Archive& archive, std::vector<Particle>& particles,
                      const Model& model, Eigen::Index predictors);
+/// The spreads of its centres, after these.
+void transfer_spreads(Archive& archive, std::vector<Particle>& particles,
+                      const Model& model);
 /// Their degrees of freedom.
 void transfer_df(Archive& archive, std::vector<Particle>& particles,
                  const Model& model);
