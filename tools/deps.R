@@ -6,7 +6,8 @@
 #   Rscript tools/deps.R [tests] [neighbours] [quickstart] [readme] [check]
 #     [site] [coverage] [league] [bench_survival] [bench_noise] [reproduce]
 #     [reproduce_bark] [reproduce_bark_classes] [reproduce_srvm]
-#     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr] [reproduce_kbr_hmm]
+#     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
+#     [reproduce_kbr_hmm]
 # Uses only base R, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a

@@ -77,8 +77,8 @@ order_case <- function(name, case, runs) {
   late <- sapply(sorted, stats::predict, case$new)
   data.frame(
     method = name, rows = nrow(case$data), runs = runs,
-    sd_orders = orders$sd_log_evidence, sd_seeds = stats::sd(log_evidences(seeds)),
-    mc_se = orders$rms_mc_se, sd_sorted = stats::sd(log_evidences(sorted)),
+    sd_orders = orders$sd_log_evidence,
+    sd_seeds = stats::sd(log_evidences(seeds)), mc_se = orders$rms_mc_se, sd_sorted = stats::sd(log_evidences(sorted)),
     sorted_minus_random = mean(log_evidences(sorted)) - mean(random),
     sorted_se = sqrt(
       (stats::var(random) + stats::var(log_evidences(sorted))) / runs
@@ -185,7 +185,7 @@ large_data <- function(plan, methods = large_methods()) {
   do.call(rbind, unname(runs))
 }
 
-# ---- Boston, the default call -------------------------------------------------
+# ---- Boston, the default call ------------------------------------------------
 
 # The splits of table 2, as another sampler of boston_set().
 boston_default <- function(plan) {

@@ -1,6 +1,6 @@
 # Repeats the experiments of Vermaak, Godsill and Doucet (2003), with peers:
 #
-#   Rscript tools/reproduce/srvm.R            everything: about 50 minutes
+#   Rscript tools/reproduce/srvm.R            everything: about an hour
 #   Rscript tools/reproduce/srvm.R --quick    few data sets, short chains: a
 #                                             trial of a few minutes
 #   --only=a,b        parts: table1, figure1, example, boston, sensitivity,
@@ -92,7 +92,7 @@ plan_for <- function(quick) {
     sets = 25, splits = 20, sensitivity = 10, curve_sets = 25,
     curve_sizes = c(25, 50, 100, 250, 1000),
     sizes = c("1000" = 5, "10000" = 2),
-    orders = 20, large = c("1000" = 3, "10000" = 3, "100000" = 2),
+    orders = 20, large = c("1000" = 3, "10000" = 3, "100000" = 1),
     batch = list(iter = 20000, warmup = 4000, thin = 20),
     # The coefficients' variance mixes slowly in these data.
     boston_batch = list(iter = 100000, warmup = 20000, thin = 200)
