@@ -120,7 +120,9 @@ printed_weights <- function(particles = 250) {
 
 # ---- one fit, and its summaries ---------------------------------------------
 
-expected <- c("kb_warning_improper", "kb_warning_inexact", "kb_warning_low_ess")
+expected <- paste0("kb_warning_", c(
+  "improper", "inexact", "low_ess", "no_moves"
+))
 
 # These warnings are the subject of the experiments; others are shown.
 without_expected_warnings <- function(expr) {
