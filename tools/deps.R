@@ -5,8 +5,9 @@
 # Sourced by the other scripts, or run on its own:
 #   Rscript tools/deps.R [tests] [neighbours] [quickstart] [readme] [check]
 #     [site] [coverage] [league] [bench_survival] [bench_noise] [reproduce]
-#     [reproduce_bark] [reproduce_bark_classes] [reproduce_srvm_streams]
-#     [reproduce_kgs] [reproduce_kbr] [reproduce_kbr_hmm]
+#     [reproduce_bark] [reproduce_bark_classes] [reproduce_srvm]
+#     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
+#     [reproduce_kbr_hmm]
 # Uses only base R, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -57,6 +58,9 @@ extras <- list(
   bench_noise = list(required = c("MASS", "mgcv"), useful = "hetGP"),
   reproduce = list(
     required = c("kernlab", "mgcv", "MASS"), useful = character()
+  ),
+  reproduce_srvm = list(
+    required = c("dbarts", "kernlab", "mgcv", "MASS"), useful = character()
   ),
   reproduce_srvm_streams = list(
     required = c("future.apply", "kernlab", "mgcv", "MASS"),

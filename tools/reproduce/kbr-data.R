@@ -1,8 +1,9 @@
 # The models of the experiments on kbr(), with known posterior means. Sourced by
 # tools/reproduce/kbr.R.
 #
-# gauss_<d>: the model of the slides. X ~ N(0, V / 2) in d dimensions, Y given
-#   X ~ N(X, V), V = A'A + 2 I, A uniform on (-1, 1): E[X | y] = y / 3.
+# gauss_<d>: Gaussian, as on the slides, with a V of our own. X ~ N(0, V / 2) in
+#   d dimensions, Y given X ~ N(X, V), V = A'A + 2 I, A uniform on (-1, 1):
+#   E[X | y] = y / 3.
 # two_<d>: the same likelihood, and as prior an equal mixture of N(-m, V / 2)
 #   and N(m, V / 2), m of length 3 and equal in all coordinates. The posterior
 #   mean is no longer linear in y.

@@ -1,8 +1,12 @@
 # Repeats the experiments of Vermaak, Godsill and Doucet (2003), with peers:
 #
-#   Rscript tools/reproduce/srvm.R            everything: about 20 minutes
+#   Rscript tools/reproduce/srvm.R            everything: about an hour
 #   Rscript tools/reproduce/srvm.R --quick    few data sets, short chains: a
 #                                             trial of a few minutes
+#   --only=a,b        parts: table1, figure1, example, boston, sensitivity,
+#                     sizes, and those of srvm-claims.R: default, orders, large.
+#                     The others stay as they are in the file
+#   --output=file     instead of vignettes/precomputed/srvm.rds
 #
 # Writes vignettes/precomputed/srvm.rds, from which vignettes/articles/srvm.Rmd is
 # built, and prints its tables. Installs the package and its peers first. Commit
@@ -42,7 +46,9 @@ published <- list(
     method = c("SVM", "RVM", "Sequential RVM"),
     key = c("ksvm", "rvm", "printed_paper"),
     mse = c(8.04, 7.46, 7.18), kernels = c(142.8, 39, 25.29)
-  )
+  ),
+  # Figure 1, right: one data set.
+  example = c(rmse = 0.0309, kernels = 6.18)
 )
 
 labels <- c(
@@ -62,7 +68,13 @@ labels <- c(
   batch_10 = "Batch, lambda 10", batch_20 = "Batch, lambda 20",
   rvm = "kernlab::rvm", ksvm = "kernlab::ksvm", gausspr = "kernlab::gausspr",
   gam_10 = "mgcv::gam, k = 10", gam_30 = "mgcv::gam, k = 30",
-  mean = "Mean of the training rows"
+  mean = "Mean of the training rows", default = "Default call",
+  default_sinc = "sinc, default call",
+  default_friedman = "Friedman 1, default call",
+  srvm = "srvm(), all rows", srvm_candidates = "srvm(), 100 candidates",
+  srvm_window = "srvm(), last 500 rows, 100 candidates",
+  dbarts = "dbarts::bart", bam = "mgcv::bam, additive",
+  bam_told = "mgcv::bam, told that x1 interacts with x2"
 )
 
 # Sizes of the full and the quick run.
@@ -71,6 +83,7 @@ plan_for <- function(quick) {
     return(list(
       sets = 3, splits = 2, sensitivity = 2, curve_sets = 3,
       curve_sizes = c(25, 50, 100, 250), sizes = c("500" = 1),
+      orders = 3, large = c("500" = 1),
       batch = list(iter = 1000, warmup = 500, thin = 5),
       boston_batch = list(iter = 5000, warmup = 1000, thin = 20)
     ))
@@ -79,6 +92,7 @@ plan_for <- function(quick) {
     sets = 25, splits = 20, sensitivity = 10, curve_sets = 25,
     curve_sizes = c(25, 50, 100, 250, 1000),
     sizes = c("1000" = 5, "10000" = 2),
+    orders = 20, large = c("1000" = 3, "10000" = 3, "100000" = 1),
     batch = list(iter = 20000, warmup = 4000, thin = 20),
     # The coefficients' variance mixes slowly in these data.
     boston_batch = list(iter = 100000, warmup = 20000, thin = 200)
@@ -106,7 +120,9 @@ printed_weights <- function(particles = 250) {
 
 # ---- one fit, and its summaries ---------------------------------------------
 
-expected <- c("kb_warning_improper", "kb_warning_inexact", "kb_warning_low_ess")
+expected <- paste0("kb_warning_", c(
+  "improper", "inexact", "low_ess", "no_moves"
+))
 
 # These warnings are the subject of the experiments; others are shown.
 without_expected_warnings <- function(expr) {
@@ -337,13 +353,14 @@ example_fit <- function() {
   grid <- sinc_grid(101)
   bands <- stats::predict(fit, grid["x"], interval = "credible", level = level)
   estimate <- stats::predict(fit, data["x"])
-  rbind(
+  points <- rbind(
     data.frame(what = "curve", grid, y = NA_real_, bands),
     data.frame(
       what = "data", data[c("x", "f", "y")],
       fit = estimate, lwr = NA_real_, upr = NA_real_
     )
   )
+  list(points = points, kernels = mean_kernels(fit))
 }
 
 # ---- Boston housing ---------------------------------------------------------
@@ -596,7 +613,7 @@ batch_length <- function(control) {
 }
 
 about_run <- function(quick, plan) {
-  packages <- c("kernelbayes", "kernlab", "mgcv", "MASS", "posterior")
+  packages <- c("kernelbayes", "kernlab", "mgcv", "MASS", "posterior", "dbarts")
   list(
     date = format(Sys.Date()), quick = quick, R = R.version.string,
     platform = R.version$platform,
@@ -616,63 +633,125 @@ warm_up <- function() {
   invisible(lapply(sinc_peers(sim_sinc(50, seed = 1)), answer_peer, grid))
 }
 
-run_all <- function(plan, quick) {
-  warm_up()
-  message("Table 1")
-  sinc <- table1(plan)
-  table <- mean_table(sinc, "method", sinc_measures)
-  show_table("Table 1, sinc", table)
-  message("Figure 1")
-  curve <- mean_table(error_curve(plan), c("method", "particles"), "rmse")
-  show_table("Figure 1, error against N", curve)
-  example <- example_fit()
-  message("Boston housing")
-  splits <- boston(plan)
-  housing <- mean_table(splits, "method", c(
-    "mse", "ratio", "kernels", "sigma", "coverage", "ess", "rhat", "seconds"
+# Each part is a function of the plan that prints its tables and returns what
+# the file holds of it.
+parts <- list(
+  table1 = function(plan) {
+    message("Table 1")
+    warm_up()
+    sinc <- table1(plan)
+    table <- mean_table(sinc, "method", sinc_measures)
+    show_table("Table 1, sinc", table)
+    list(table1 = table, table1_sets = sinc[c("method", "set", "rmse")])
+  },
+  figure1 = function(plan) {
+    message("Figure 1")
+    curve <- mean_table(error_curve(plan), c("method", "particles"), "rmse")
+    show_table("Figure 1, error against N", curve)
+    list(curve = curve)
+  },
+  example = function(plan) {
+    example <- example_fit()
+    list(example = example$points, example_kernels = example$kernels)
+  },
+  boston = function(plan) {
+    message("Boston housing")
+    splits <- boston(plan)
+    housing <- mean_table(splits, "method", c(
+      "mse", "ratio", "kernels", "sigma", "coverage", "ess", "rhat", "seconds"
+    ))
+    show_table("Table 2, Boston housing", housing)
+    list(boston = housing, boston_sets = splits[c("method", "set", "mse")])
+  },
+  sensitivity = function(plan) {
+    message("Sensitivity")
+    varied <- mean_table(
+      sensitivity(plan), c("what", "value", "method"),
+      setdiff(sinc_measures, c("ratio", "distance"))
+    )
+    show_table("Sensitivity, sinc", varied)
+    list(sensitivity = varied)
+  },
+  sizes = function(plan) {
+    message("Sequential or batch")
+    sizes <- mean_table(compare_sizes(plan), c("rows", "method"), c(
+      "rmse", "coverage", "kernels", "ess", "rhat", "seconds",
+      "new_row_seconds", "iterations"
+    ))
+    show_table("Sequential or batch, sinc", sizes)
+    list(sizes = sizes)
+  },
+  default = function(plan) {
+    message("Boston housing, the default call")
+    splits <- boston_default(plan)
+    default <- mean_table(splits, "method", c(
+      "mse", "kernels", "coverage", "ess", "seconds", "log_score"
+    ))
+    show_table("Boston housing, default call", default)
+    list(default = default, default_sets = splits[c("set", "mse")])
+  },
+  orders = function(plan) {
+    message("Orders")
+    orders <- order_spreads(plan)
+    show_table("Orders of the rows", orders)
+    list(orders = orders)
+  },
+  large = function(plan) {
+    message("Large data")
+    runs <- large_data(plan)
+    large <- mean_table(runs, c("rows", "method"), c("rmse", "seconds"))
+    show_table("Large data, Friedman 1", large)
+    list(large = large)
+  }
+)
+
+# `about` is that of the published experiments, `about_claims` that of these.
+claims <- c("example", "default", "orders", "large")
+
+# `before`: results of parts that are not run again.
+run_all <- function(plan, quick, chosen = names(parts), before = list()) {
+  about <- about_run(quick, plan)
+  results <- utils::modifyList(before, list(
+    labels = labels, published = published
   ))
-  show_table("Table 2, Boston housing", housing)
-  message("Sensitivity")
-  varied <- mean_table(
-    sensitivity(plan), c("what", "value", "method"),
-    setdiff(sinc_measures, c("ratio", "distance"))
-  )
-  show_table("Sensitivity, sinc", varied)
-  message("Sequential or batch")
-  sizes <- mean_table(compare_sizes(plan), c("rows", "method"), c(
-    "rmse", "coverage", "kernels", "ess", "rhat", "seconds",
-    "new_row_seconds", "iterations"
-  ))
-  show_table("Sequential or batch, sinc", sizes)
-  list(
-    about = about_run(quick, plan), labels = labels, published = published,
-    table1 = table, table1_sets = sinc[c("method", "set", "rmse")],
-    curve = curve, example = example, boston = housing,
-    boston_sets = splits[c("method", "set", "mse")], sensitivity = varied,
-    sizes = sizes
-  )
+  if (any(!chosen %in% claims)) results$about <- about
+  if (any(chosen %in% claims)) results$about_claims <- about
+  for (part in chosen) {
+    made <- parts[[part]](plan)
+    results[names(made)] <- made
+  }
+  results
 }
 
 main <- function() {
-  args <- commandArgs(trailingOnly = TRUE)
   script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
   script <- normalizePath(gsub("~+~", " ", script[[1]], fixed = TRUE))
   root <- dirname(dirname(dirname(script)))
   deps <- new.env()
   sys.source(file.path(root, "tools", "deps.R"), deps)
-  unknown <- setdiff(args, "--quick")
-  if (length(unknown) > 0) {
-    deps$fail("unknown argument: ", toString(unknown), "; known: --quick.")
-  }
-  deps$install_needs(root, "reproduce")
+  source(file.path(dirname(script), "options.R"))
+  options <- parse_options(
+    commandArgs(trailingOnly = TRUE), c("only", "output"), "quick", deps$fail
+  )
+  chosen <- several_option(options, "only", names(parts), deps$fail)
+  deps$install_needs(root, "reproduce_srvm")
   lib <- deps$install_checkout(root)
   library(kernelbayes, lib.loc = c(lib, .libPaths()))
-  source(file.path(root, "tools", "peers.R"))
-  source(file.path(root, "tools", "reproduce", "tables.R"))
-  quick <- "--quick" %in% args
+  for (file in c("peers.R", "peers-tuned.R")) {
+    source(file.path(root, "tools", file))
+  }
+  for (file in c("tables.R", "srvm-claims.R")) {
+    source(file.path(dirname(script), file))
+  }
+  quick <- "quick" %in% names(options)
+  file <- options$output
+  if (is.null(file)) {
+    file <- file.path(root, "vignettes", "precomputed", "srvm.rds")
+  }
+  part_only <- length(chosen) < length(parts)
+  before <- if (part_only && file.exists(file)) readRDS(file) else list()
   started <- Sys.time()
-  results <- run_all(plan_for(quick), quick)
-  file <- file.path(root, "vignettes", "precomputed", "srvm.rds")
+  results <- run_all(plan_for(quick), quick, chosen, before)
   dir.create(dirname(file), showWarnings = FALSE)
   saveRDS(results, file, version = 2, compress = "xz")
   message(
