@@ -175,7 +175,7 @@ fuzz_cases <- function() {
       }, srvm_questions(new)),
       srvm_bounded = fit_case(function() {
         srvm(y ~ x, sinc,
-          kernel = k, seed = 1, control = small,
+          kernel = k, prior = srvm_prior(linear = 1), seed = 1, control = small,
           memory = srvm_memory(window = 12, candidates = 8, keep_rows = 14)
         )
       }, srvm_questions(new)),
@@ -228,6 +228,7 @@ fuzz_cases <- function() {
       srvm_probit_mcmc = fit_case(function() {
         srvm(y ~ ., circle,
           kernel = kernel_matern("ard"), method = "mcmc",
+          prior = srvm_prior(coef_df = 3),
           control = tiny_chains(n_moves = 3), seed = 1
         )
       }, c(chain_questions(few), srvm_questions(few)["model_size"])),
@@ -241,7 +242,8 @@ fuzz_cases <- function() {
       ])),
       srvm_ard = fit_case(function() {
         srvm(k ~ x + z, counted,
-          kernel = kernel_matern("ard"), control = small, seed = 1
+          kernel = kernel_matern("ard"), prior = srvm_prior(coef_df = 3),
+          control = small, seed = 1
         )
       }, srvm_questions(counted[1:3, ])),
       srvm_ard_mcmc = fit_case(function() {
