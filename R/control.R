@@ -74,7 +74,7 @@ NULL
 #'
 #' @param particles Number of particles N, at least 1; per kernel if [srvm()]
 #'   averages over several. `NULL`: 250, or 125 where [srvm()] learns a bandwidth
-#'   for each predictor. The Monte Carlo error is proportional to 1 /
+#'   for each predictor (with a bounded memory while it does). The Monte Carlo error is proportional to 1 /
 #'   sqrt(N).
 #' @param n_moves Number of jump moves (birth, death or swap) for each particle
 #'   and round, at least 0. They keep the particles diverse. Births are tried as
@@ -257,7 +257,7 @@ print.kb_smc_control <- function(x, ...) {
   cat(
     "<smc_control>\n",
     "  particles: ", if (is.null(x$particles)) {
-      "250 (125 with bandwidths that are learned)"
+      "250 (125 while bandwidths are learned)"
     } else {
       x$particles
     }, ", moves: ", x$n_moves,

@@ -101,8 +101,8 @@ srvm_prior_layout <- layout(
   }, "a positive number or Inf, or positive numbers"),
   ard = maybe(positive(1)), linear = maybe(numbers(1, 0)),
   coef_df = such_that(function(df) {
-    is.null(df) || is.double(df) && length(df) == 1 && isTRUE(df > 0)
-  }, "a positive number or Inf")
+    is.null(df) || is.double(df) && length(df) == 1 && isTRUE(df >= 0.5)
+  }, "a number of at least 0.5, or Inf")
 )
 
 # As given by the user: values that depend on the data are open

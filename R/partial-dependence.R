@@ -288,11 +288,17 @@ srvm_mean_moments <- function(x, fit, pool) {
   } else {
     candidates <- sort(unique(pool$sets))
     blocks <- lapply(row_blocks(x, length(candidates)), function(rows) {
-      colSums(srvm_values(fit, x[rows, , drop = FALSE], candidates, pool))
+      some <- x[rows, , drop = FALSE]
+      colSums(cbind(
+        fixed_columns(fit, some), srvm_values(fit, some, candidates, pool)
+      ))
     })
     mean <- matrix(Reduce(`+`, blocks) / nrow(x), 1)
-    fixed <- matrix(colMeans(fixed_columns(fit, x)), 1)
-    moments <- srvm_moments_of(fit, fixed, mean, candidates, pool)
+    fixed <- n_fixed(fit$settings)
+    moments <- srvm_moments_of(
+      fit, mean[, seq_len(fixed), drop = FALSE],
+      mean[, fixed + seq_along(candidates), drop = FALSE], candidates, pool
+    )
   }
   moments$mean <- moments$mean +
     mean(row_offset(fit, x)) / fit$settings$scaling$y_scale

@@ -291,9 +291,14 @@ row_blocks <- function(x, columns, cells = 5e6) {
   lapply(first, function(i) seq.int(i, min(i + size - 1, n)))
 }
 
+# The most components that the mixture at a point has
+mixture_size <- function(fit, pool) UseMethod("mixture_size")
+#' @export
+mixture_size.default <- function(fit, pool) length(pool$weights)
+
 # Call f(rows, moments) on blocks of rows whose moments fit in memory
 in_blocks <- function(fit, x, pool, f) {
-  lapply(row_blocks(x, length(pool$weights)), function(rows) {
+  lapply(row_blocks(x, mixture_size(fit, pool)), function(rows) {
     f(rows, posterior_moments(fit, x[rows, , drop = FALSE], pool))
   })
 }

@@ -14,6 +14,16 @@ may_join <- function(fit) {
     !identical(fit$control$proposal, "paper")
 }
 
+#' @export
+mixture_size.kb_srvm <- function(fit, pool) {
+  draws <- length(pool$weights)
+  if (!may_join(fit)) {
+    return(draws)
+  }
+  used <- if (inherits(fit, "kb_mcmc")) min(draws, most_draws_at_new) else draws
+  max(draws, used * (1 + nrow(spread_rule(coef_df(fit$settings$prior)))))
+}
+
 #' Which complete rows are no candidates of the pool?
 #' @noRd
 new_points <- function(fit, x, pool) {

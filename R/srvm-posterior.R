@@ -115,11 +115,11 @@ n_fixed <- function(settings) {
 # These columns at rows of moulded predictors
 fixed_columns <- function(fit, x) {
   settings <- fit$settings
-  x <- scaling_x(settings$scaling, kernel_part(fit, x))
   always <- matrix(1, nrow(x), settings$intercept)
   if (!has_linear_part(settings)) {
     return(always)
   }
+  x <- scaling_x(settings$scaling, kernel_part(fit, x))
   linear <- settings$linear
   unname(cbind(always, linear$scale * sweep(x, 2, linear$centre)))
 }

@@ -35,7 +35,8 @@ coef_df <- function(prior) if (is.null(prior$coef_df)) Inf else prior$coef_df
 #' A rule for integrals over the spread v of one coefficient
 #'
 #' v is inverse gamma with shape and rate df / 2, (S66). Equally spaced values of
-#' log v, whose density is analytic and vanishes at both ends.
+#' log v, whose density is analytic and vanishes at both ends; of few degrees of
+#' freedom the core cuts off the upper one.
 #' @return Matrix of values and their probabilities.
 #' @noRd
 spread_rule <- function(df) {
@@ -47,19 +48,20 @@ spread_rule <- function(df) {
   log_v <- seq(ends[[1]], min(ends[[2]], log(1e6)), length.out = 11)
   log_p <- -df / 2 * (log_v + exp(-log_v))
   p <- exp(log_p - max(log_p))
+  if (ends[[2]] > log(1e6)) p[[11]] <- p[[11]] / 2
   cbind(exp(log_v), p / sum(p))
 }
 
 check_coef_df <- function(df) {
-  fine <- is.numeric(df) && length(df) == 1 && isTRUE(df > 0)
-  if (!fine) bad_argument(df, "coef_df", "a number above 0, or Inf")
+  fine <- is.numeric(df) && length(df) == 1 && isTRUE(df >= 0.5)
+  if (!fine) bad_argument(df, "coef_df", "a number of at least 0.5, or Inf")
   as.double(df)
 }
 
 # Each particle needs columns of its own
 check_coef_df_use <- function(prior, kernel, memory) {
   problem <- if (!learns_scales(list(kernel = kernel))) {
-    "a kernel whose bandwidths are given"
+    "a kernel that does not learn a bandwidth for each predictor"
   } else if (is_bounded(memory)) {
     "a bounded memory"
   }
@@ -69,8 +71,8 @@ check_coef_df_use <- function(prior, kernel, memory) {
   kb_abort(c(
     "{.arg coef_df} of {.arg prior} must be Inf with {problem}.",
     x = "It is {coef_df(prior)}.",
-    i = "It may be finite with {.code kernel = kernel_matern(\"ard\")} and an
-         unbounded {.arg memory}."
+    i = "It may be finite with {.code kernel = kernel_matern(\"ard\")}, which is the
+         default if there are moves, and an unbounded {.arg memory}."
   ), "argument", argument = "prior")
 }
 
@@ -78,8 +80,11 @@ check_coef_df_use <- function(prior, kernel, memory) {
 
 # Columns (x - centre) times the scale
 linear_part <- function(prior, kernel, x) {
+  learned <- learns_scales(list(kernel = kernel))
   scale <- prior$linear
-  if (is.null(scale)) scale <- if (learns_scales(list(kernel = kernel))) 3 else 0
+  # Priors from before `coef_df` hold a default that is not for given kernels.
+  if (!learned && !"coef_df" %in% names(prior)) scale <- 0
+  if (is.null(scale)) scale <- if (learned) 3 else 0
   if (scale == 0) {
     return(no_linear_part)
   }

@@ -213,7 +213,7 @@ srvm_family <- function(family, reference) {
 #'   slope is `linear` times a coefficient with the prior of those of centres. 0: no
 #'   linear part. `NULL`: 3 with such a bandwidth, otherwise 0.
 #' @param coef_df With such a bandwidth and an unbounded memory: degrees of
-#'   freedom of the coefficients of centres, a positive number. They are Student's
+#'   freedom of the coefficients of centres, at least 0.5. They are Student's
 #'   t with a scale whose square has the prior `coef` (in the scaled form times the
 #'   noise variance). Each is normal given a variance of its own, as in the
 #'   relevance vector machine: most can be small while some are large. `Inf`:

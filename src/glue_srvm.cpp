@@ -197,7 +197,7 @@ Eigen::MatrixXd srvm_own_draws_cpp(Rcpp::List config, const std::vector<int>& k,
   return out;
 }
 
-// Mean coefficients of each particle, concatenated in the order of `sets`
+// Mean coefficients of each particle, concatenated in the order of `sets`,
 // those of fixed columns first.
 // [[Rcpp::export(rng = false)]]
 std::vector<double> srvm_coefficients_cpp(Rcpp::List state, int fixed,

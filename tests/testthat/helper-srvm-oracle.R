@@ -166,8 +166,8 @@ run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
                                seed = 1, lambda = 1.3, weights = NULL,
                                linear = 0) {
   exact <- oracle_posterior(
-    x, y, kern_beside(x, linear), lambda, kmax, centres, for_oracle(noise), for_oracle(coef),
-    intercept,
+    x, y, kern_beside(x, linear), lambda, kmax, centres, for_oracle(noise),
+    for_oracle(coef), intercept,
     scaled = scaled,
     precision = if (is.null(weights)) rep(1, length(y)) else weights
   )

@@ -236,7 +236,7 @@ test_that("what has no meaning is refused", {
   prior <- srvm_prior(coef_df = 3)
   run <- function(...) srvm(y ~ ., data, prior = prior, seed = 1, ...)
   expect_error(
-    run(kernel = kernel_gaussian(1)), "coef_df.*given", class = "kb_error_argument"
+    run(kernel = kernel_gaussian(1)), "coef_df.*does not learn", class = "kb_error_argument"
   )
   expect_error(
     run(kernel = kernel_dictionary(kernel_gaussian(1), kernel_gaussian(2))),

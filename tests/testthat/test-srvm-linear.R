@@ -136,3 +136,34 @@ test_that("streams continue with the same numbers", {
     )
   }
 })
+
+test_that("priors from before have no linear part beside given kernels", {
+  data <- linear_data()
+  before <- srvm_prior()
+  before$linear <- 3
+  before$coef_df <- NULL
+  fit <- function(prior, ...) {
+    srvm(y ~ ., data, prior = prior, control = small, seed = 1, ...)
+  }
+  given <- kernel_gaussian(0.5)
+  expect_length(fit(before, kernel = given)$settings$linear$centre, 0)
+  expect_length(fit(before)$settings$linear$centre, 2)
+  expect_length(
+    fit(srvm_prior(linear = 3), kernel = given)$settings$linear$centre, 2
+  )
+})
+
+test_that("streams without fixed columns that were saved before continue", {
+  data <- linear_data()
+  fit <- srvm(y ~ ., data[1:30, ],
+    kernel = kernel_gaussian(0.5), memory = srvm_memory(window = 15),
+    intercept = FALSE, control = small, seed = 1
+  )
+  before <- fit
+  n <- length(fit$runs[[1]]$pool$rhs)
+  before$runs[[1]]$pool$column_sum <- rep(0.5, n)
+  expect_identical(
+    predict(update(before, newdata = data[31:40, ]), data),
+    predict(update(fit, newdata = data[31:40, ]), data)
+  )
+})

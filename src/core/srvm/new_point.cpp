@@ -53,7 +53,8 @@ void moments_at_new(const Particle& particle, const Model& model,
     const Eigen::VectorXd own =
         rows.roots.cwiseProduct(points.rows_points.col(i));
     const Eigen::VectorXd u = design_products(particle, design, own, gain);
-    const double information = gain * dot(own, own) - dot(u, u);
+    const double information =
+        std::max(gain * dot(own, own) - dot(u, u), 0.0);  // less is rounding
     const double score = gain * dot(own, rows.y) - dot(u, z);
     const double slope = points.self[i] - dot(u, h);
     const double mean = model.shift + dot(h, z);

@@ -40,7 +40,7 @@ class OwnColumns {
   void offer(double spread) { considered_ = -1, other_spread_ = spread; }
 
   const double* of(int i) const { return values_.col(i).data(); }
-  /// Of a candidate outside the set.
+  /// Of a candidate outside the set, with the spread that was offered last.
   const Eigen::VectorXd& consider(const CandidatePool& pool,
                                   int candidate) const;
 

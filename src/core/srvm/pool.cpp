@@ -51,9 +51,9 @@ void CandidatePool::put_row(const Eigen::MatrixXd& x, int row,
   const int at = place(row), m = fixed();
   if (at >= beside_.rows()) {
     const std::size_t most = horizon_ > 0 ? horizon_ : capacity_;
-    beside_.conservativeResize(
-        std::max<Eigen::Index>(most, 2 * static_cast<Eigen::Index>(at) + 1),
-        m + 1);
+    const std::size_t wanted = 2 * static_cast<std::size_t>(at) + 64;
+    const bool enough = most > static_cast<std::size_t>(at);
+    beside_.conservativeResize(enough ? std::min(most, wanted) : wanted, m + 1);
   }
   beside_.row(at).head(m) =
       datum.root * fixed_columns_.at(x.row(line(row))).row(0);
@@ -329,7 +329,8 @@ void CandidatePool::restore_sums(const std::vector<int>& set,
   const int k = static_cast<int>(set.size()), m = fixed();
   gram.resize(k + m);
   rhs.resize(k + m);
-  const Eigen::MatrixXd always = shared_ ? *shared_ : sum_beside();
+  const Eigen::MatrixXd own = shared_ ? Eigen::MatrixXd() : sum_beside();
+  const Eigen::MatrixXd& always = shared_ ? *shared_ : own;
   for (int j = 0; j < m; ++j) {
     for (int i = j; i < m; ++i) gram(i, j) = always(i, j);
     rhs[j] = always(m, j);
@@ -419,7 +420,7 @@ CandidateSums CandidatePool::gather_latest(const std::vector<int>& set,
 }
 
 double CandidatePool::bytes() const {
-  std::size_t numbers = 0;
+  std::size_t numbers = beside_.size() + with_fixed_.capacity();
   for (const auto& column : columns_) numbers += column.capacity();
   for (const auto& row : gram_) numbers += row.capacity();
   return static_cast<double>(numbers * sizeof(double));

@@ -348,9 +348,10 @@ class CandidatePool {
   std::vector<int> kept_;                  // candidates with a column
   std::vector<std::vector<double>> gram_;  // lower triangle
   std::vector<double> rhs_;
-  std::vector<double> with_fixed_;         // by candidate, then fixed column
-  std::optional<Eigen::MatrixXd> shared_;  // sum_beside(), while pairs are
-  std::shared_ptr<ColumnCache> cache_;     // set: all sums on demand
+  std::vector<double> with_fixed_;  // by candidate, then fixed column
+  std::optional<Eigen::MatrixXd>
+      shared_;                          // sum_beside(), while pairs are shared
+  std::shared_ptr<ColumnCache> cache_;  // set: all sums on demand
   OwnKernels own_;
 };
 

@@ -83,11 +83,8 @@ void CandidatePool::refresh_sums(const Executor& executor) {
     for (int s = 0; s < places(); ++s) rhs_[j] += columns_[j][s] * y[s];
     sum_with_fixed(j, columns_[j].data());
   }
-  if (all_pairs_) {
-    sum_pairs(executor);
-  } else {
-    share_pairs(executor);
-  }
+  share_pairs(executor);
+  if (all_pairs_) sum_pairs(executor);
 }
 
 void CandidatePool::share_pairs(const Executor& executor) {
@@ -185,9 +182,9 @@ void CandidatePool::restore(const Eigen::MatrixXd& x,
                             const State& state, const std::vector<char>& used,
                             const Executor& executor) {
   candidates_.set_time(candidates_.first() + rows);
-  const std::size_t n = state.rows.row_of.size();
+  const std::size_t n = state.rows.row_of.size(), m = fixed();
   if (!candidates_.restore(x, state.rows) || state.rhs.size() != n ||
-      state.with_fixed.size() != n * fixed()) {
+      (m > 0 && state.with_fixed.size() != n * m)) {
     throw DamagedState("the pool of candidates does not belong to these data");
   }
   roots_.assign(places(), 0.0);
@@ -216,7 +213,8 @@ void CandidatePool::restore(const Eigen::MatrixXd& x,
   }
   y_squares_ = state.squares;
   rhs_ = state.rhs;
-  with_fixed_ = state.with_fixed;
+  // Without fixed columns earlier versions saved sums with an intercept.
+  if (m > 0) with_fixed_ = state.with_fixed;
   auto from = state.gram.begin();
   // Unused numbers have entries too.
   while (all_pairs_ && gram_.size() < n) {

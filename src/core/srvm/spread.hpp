@@ -7,8 +7,8 @@ namespace srvm {
 
 // Coefficients of centres that are Student's t, (S66), where each particle has
 // its own columns: coefficient j is normal with variance coef v_j, and v_j, its
-// spread, is inverse gamma. Where all are 1 these functions do nothing, and
-// draw no random number.
+// spread, is inverse gamma. In a model without spreads these functions do
+// nothing, and draw no random number.
 
 /// Draws the spread of the candidate that is considered next.
 void offer_spread(Particle& particle, const Model& model, Rng& rng);

@@ -188,6 +188,7 @@ void transfer(Archive& archive, CandidatePool::State& pool) {
   archive("free", pool.rows.free);
   archive("candidate_at", pool.rows.candidate_at);
   archive("rhs", pool.rhs);
+  // Under the name from when the intercept was the only fixed column.
   archive("column_sum", pool.with_fixed);
   archive("gram", pool.gram);
   archive("squares", pool.squares);
