@@ -219,7 +219,9 @@ srvm_family <- function(family, reference) {
 #'   relevance vector machine: most can be small while some are large. `Inf`:
 #'   normal, with one variance, as in the papers. The intercept and the linear part
 #'   stay normal. With given bandwidths or a bounded memory it must be `Inf`
-#'   (`kb_error_argument`).
+#'   (`kb_error_argument`). On the eleven sets for choices of [srvm()], 120 rows and
+#'   one split each, 4 makes errors 2% smaller, most of it on one set, and log
+#'   densities .003 lower; 1 makes errors 1% larger.
 #'
 #' @details A rate with a gamma prior is integrated out exactly: p(k) is then
 #' negative binomial with size `shape` and probability `rate / (rate + 1)`, for
@@ -227,7 +229,8 @@ srvm_family <- function(family, reference) {
 #' posterior, the mixture of Gamma(shape + k, rate + 1) over k.
 #'
 #' p(k) is truncated to k at most `kmax` and the number of distinct rows so far,
-#' and normalised. The inverse gammas are truncated to \eqn{[10^{-8} v, 10^8 v]}
+#' and normalised. There is no smallest k: a new row joins a set or does not, so a
+#' set with the newest row alone comes from none. The inverse gammas are truncated to \eqn{[10^{-8} v, 10^8 v]}
 #' for the noise and \eqn{[10^{-8} v, 10^4 w]} for the coefficients (w is the
 #' larger of v and the square of the response's mean), within which the
 #' likelihood is computed accurately; noise below a ten-thousandth of the
