@@ -14,6 +14,9 @@ fix_bandwidths <- function(settings, given, control, mould, sequence, started) {
   mould <- mould_of(mould, pick_data(fit_data(mould), rows))
   free <- settings
   free$memory <- srvm_memory()
+  # Beside a linear part they are half as wide, and then a bounded number of
+  # kernels approximates f less well.
+  free$linear <- no_linear_part
   given[c("reference", "control", "order")] <- list(
     free, control_of_bandwidths(control), "given"
   )

@@ -48,7 +48,9 @@
 #' @section Bandwidths that are learned:
 #' A bandwidth for each predictor (`"ard"`, the default of [srvm()]) can only move
 #' while all rows are at hand. With a bounded memory they are therefore learned by a
-#' fit of the first `bandwidth_rows` rows of the first call, without a bound, and then
+#' fit of the first `bandwidth_rows` rows of the first call, without a bound and
+#' without the linear part (beside which they are half as wide on [sim_friedman()], so
+#' that a bounded number of kernels approximates f less well), and then
 #' fixed at its posterior medians for the fit itself, which begins at the first row
 #' again; `print()` shows them. Give the first call that many rows if you can. The
 #' evidence and the scores of [prequential()] are then those of a model with known

@@ -15,6 +15,7 @@ test_that("bounded memory: bandwidths are posterior medians of the first rows", 
   fit <- srvm(y ~ ., data, memory = memory, control = few, seed = 2)
   free <- fit$settings
   free$memory <- srvm_memory()
+  free$linear <- no_linear_part
   free$kernel <- kernel_matern("ard")
   free["bandwidth_rows"] <- NULL
   free$inverse_bandwidth <- 1 / bandwidth_median(scale(data[c("a", "b")]))
