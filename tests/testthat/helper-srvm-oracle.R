@@ -41,7 +41,7 @@ core_config <- function(x, y, model, control, shift = 0) {
       limits = variance_limits(y, scaled),
       scaling = scaling_learn(as.matrix(x), y, FALSE)
     ),
-    control = control, seed = 1L, sequence = seq_along(y),
+    control = usual_particles(control), seed = 1L, sequence = seq_along(y),
     data = list(x = as.matrix(x), y = y)
   )
   config <- fit_engine(structure(fit, class = "kb_srvm"))$config
