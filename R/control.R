@@ -74,8 +74,8 @@ NULL
 #'
 #' @param particles Number of particles N, at least 1; per kernel if [srvm()]
 #'   averages over several. `NULL`: 250, or 125 where [srvm()] learns a bandwidth
-#'   for each predictor (with a bounded memory while it does). The Monte Carlo error is proportional to 1 /
-#'   sqrt(N).
+#'   for each predictor (with a bounded memory while it does). The Monte Carlo
+#'   error is proportional to 1 / sqrt(N).
 #' @param n_moves Number of jump moves (birth, death or swap) for each particle
 #'   and round, at least 0. They keep the particles diverse. Births are tried as
 #'   long as they are accepted, then deaths, and so on, which prevents the

@@ -45,8 +45,8 @@ NULL
 #'   small by a factor of 1.2 to 2.1 even if the effective sample size stays
 #'   high. So before you compare models whose evidence differs by a few nats,
 #'   use `smc_control(replicates = )` and look at the standard deviation of
-#'   `replicates`, which needs no genealogy. `note` says so, or that the number is not an evidence
-#'   (printed weights, improper prior); otherwise it is `NULL`. With several
+#'   `replicates`, which needs no genealogy. `note` says so, or that the number
+#'   is not an evidence (printed weights, improper prior); otherwise it is `NULL`. With several
 #'   replicates, `replicates` has the estimate of each and `mc_se_replicates`
 #'   the relative standard error of the mean evidence from their spread, which
 #'   is at most 1, however far apart they are. `path` is a data frame with one line

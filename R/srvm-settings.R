@@ -230,8 +230,8 @@ srvm_family <- function(family, reference) {
 #'
 #' p(k) is truncated to k at most `kmax` and the number of distinct rows so far,
 #' and normalised. There is no smallest k: a new row joins a set or does not, so a
-#' set with the newest row alone comes from none. The inverse gammas are truncated to \eqn{[10^{-8} v, 10^8 v]}
-#' for the noise and \eqn{[10^{-8} v, 10^4 w]} for the coefficients (w is the
+#' set with the newest row alone comes from none. The inverse gammas are truncated
+#' to \eqn{[10^{-8} v, 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 w]} for the coefficients (w is the
 #' larger of v and the square of the response's mean), within which the
 #' likelihood is computed accurately; noise below a ten-thousandth of the
 #' response's standard deviation cannot be resolved. In the scaled form the

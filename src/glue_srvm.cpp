@@ -35,15 +35,6 @@ std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
   return out;
 }
 
-// The same, with the spreads of centres.
-std::vector<srvm::Particle> particles_from_r(Rcpp::List state,
-                                             const srvm::Model& model) {
-  auto out = particles_from_r(state, model.fixed());
-  ListReader reader(state);
-  srvm::transfer_spreads(reader, out, model);
-  return out;
-}
-
 // The kernel with these bandwidths between points and the centres of a set.
 Eigen::MatrixXd own_values(const srvm::RadialKernel& kernel,
                            const Eigen::VectorXd& bandwidths,
@@ -140,7 +131,7 @@ Rcpp::List srvm_own_moments_cpp(Rcpp::List config, Rcpp::List state,
                                 const Eigen::MatrixXd& x,
                                 const Eigen::MatrixXd& centres, bool averaged) {
   const srvm::Model model = srvm_r::model(config);
-  const auto particles = particles_from_r(state, model);
+  const auto particles = srvm_r::particles(state, model);
   Eigen::MatrixXd fixed = model.fixed_columns.at(x);
   if (averaged) fixed = fixed.colwise().mean().eval();
   const Eigen::Index n = averaged ? 1 : x.rows();

@@ -102,10 +102,7 @@ Rcpp::List srvm_new_moments_cpp(
     const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x,
     const Eigen::MatrixXd& y, const Eigen::MatrixXd& points) {
   const srvm::Model model = srvm_r::model(config);
-  std::vector<srvm::Particle> particles;
-  ListReader reader(state);
-  srvm::transfer(reader, particles, model.fixed());
-  srvm::transfer_spreads(reader, particles, model);
+  const auto particles = srvm_r::particles(state, model);
   const int n = static_cast<int>(particles.size());
   const srvm::SeenRows seen = seen_rows(y, model.shift);
   const srvm::PriorStep step(model.centres, static_cast<int>(rows.size()) + 1);

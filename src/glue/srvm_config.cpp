@@ -1,3 +1,5 @@
+#include "core/srvm/transfer.hpp"
+#include "glue/archive.hpp"
 #include "glue/kernel_from_r.hpp"
 #include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"
@@ -141,6 +143,15 @@ srvm::Config config(const Rcpp::List& config) {
   out.smc.resample_every_step = config["resample_every_step"];
   out.smc.history = named(kHistories, config["ancestry"]);
   out.smc.seed = run_seed(config, "replicate");
+  return out;
+}
+
+std::vector<srvm::Particle> particles(const Rcpp::List& state,
+                                      const srvm::Model& model) {
+  std::vector<srvm::Particle> out;
+  ListReader reader(state);
+  srvm::transfer(reader, out, model.fixed());
+  srvm::transfer_spreads(reader, out, model);
   return out;
 }
 

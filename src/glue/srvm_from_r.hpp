@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/srvm/config.hpp"
+#include "core/srvm/particle.hpp"
 
 namespace srvm_r {
 
@@ -21,5 +22,9 @@ std::optional<srvm::RadialKernel> learned_kernel(const Rcpp::List& kernel);
 srvm::Model model(const Rcpp::List& config);
 
 srvm::Config config(const Rcpp::List& config);
+
+/// Those of a state, with the spreads of their centres.
+std::vector<srvm::Particle> particles(const Rcpp::List& state,
+                                      const srvm::Model& model);
 
 }  // namespace srvm_r

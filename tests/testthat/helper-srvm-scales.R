@@ -101,3 +101,17 @@ exact_answers <- local({
     known[[key]]
   }
 })
+
+#' Draws of f scatter around the moments given each particle
+#'
+#' Null: standardised they are standard normal.
+#' @noRd
+expect_draws_of <- function(moments, fit, x, pool) {
+  draws <- srvm_draws(fit, x, pool, seq_along(pool$k))
+  expect_equal(srvm_draws(fit, x, pool, c(7, 3, 7)), draws[c(7, 3, 7), ])
+  centred <- (t(draws) - fit$settings$scaling$y_center) /
+    fit$settings$scaling$y_scale
+  z <- (centred - moments$mean) / sqrt(moments$variance)
+  expect_lt(abs(mean(z)), 4.5 / sqrt(length(pool$k)))
+  expect_lt(abs(mean(z^2) - 1), 0.4)
+}

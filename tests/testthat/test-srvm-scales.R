@@ -208,16 +208,7 @@ test_that("predictions follow from the particles", {
     moments <- srvm_moments(fit, as.matrix(new[-1]), pool)
     f <- unscale_mean(fit$settings$scaling, drop(moments$mean %*% pool$weights))
     expect_equal(unname(predict(fit, new)), f)
-    # Draws scatter around the moments given each particle.
-    draws <- srvm_draws(fit, as.matrix(new[-1]), pool, seq_along(pool$k))
-    expect_equal(srvm_draws(fit, as.matrix(new[-1]), pool, c(7, 3, 7)),
-      draws[c(7, 3, 7), ]
-    )
-    centred <- (t(draws) - fit$settings$scaling$y_center) /
-      fit$settings$scaling$y_scale
-    z <- (centred - moments$mean) / sqrt(moments$variance)
-    expect_lt(abs(mean(z)), 4.5 / sqrt(length(pool$k)))
-    expect_lt(abs(mean(z^2) - 1), 0.4)
+    expect_draws_of(moments, fit, as.matrix(new[-1]), pool)
     effects <- partial_dependence(fit, "x4", n = 3)
     at <- scale_data()
     at$x4 <- effects$x4[[2]]

@@ -78,7 +78,8 @@ order_case <- function(name, case, runs) {
   data.frame(
     method = name, rows = nrow(case$data), runs = runs,
     sd_orders = orders$sd_log_evidence,
-    sd_seeds = stats::sd(log_evidences(seeds)), mc_se = orders$rms_mc_se, sd_sorted = stats::sd(log_evidences(sorted)),
+    sd_seeds = stats::sd(log_evidences(seeds)), mc_se = orders$rms_mc_se,
+    sd_sorted = stats::sd(log_evidences(sorted)),
     sorted_minus_random = mean(log_evidences(sorted)) - mean(random),
     sorted_se = sqrt(
       (stats::var(random) + stats::var(log_evidences(sorted))) / runs

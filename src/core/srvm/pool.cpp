@@ -335,26 +335,27 @@ void CandidatePool::restore_sums(const std::vector<int>& set,
     for (int i = j; i < m; ++i) gram(i, j) = always(i, j);
     rhs[j] = always(m, j);
   }
-  std::vector<double> g(k + m);
-  if (cache_ || !gram_.empty()) {
-    for (int j = 0; j < k; ++j) {
-      rhs[m + j] = gather(set[j], set, g).rhs;
-      for (int i = 0; i < m; ++i) gram(m + j, i) = g[i];
-      for (int i = j; i < k; ++i) gram(m + i, m + j) = g[m + i];
-    }
-    return;
-  }
-  std::vector<double> sums(numbers());
+  const bool pairs = cache_ || !gram_.empty();
+  std::vector<double> g(k + m), sums(pairs ? 0 : numbers());
   for (int j = 0; j < k; ++j) {
-    const double* own = columns_[set[j]].data();
-    for (int first = 0; first < k; first += kLanes) {
-      dot_group(own, set, first, sums.data());
-    }
-    gather_fixed(set[j], g);
+    rhs[m + j] =
+        pairs ? gather(set[j], set, g).rhs : sum_with_set(set[j], set, sums, g);
     for (int i = 0; i < m; ++i) gram(m + j, i) = g[i];
-    for (int i = j; i < k; ++i) gram(m + i, m + j) = sums[set[i]];
-    rhs[m + j] = rhs_[set[j]];
+    for (int i = j; i < k; ++i) gram(m + i, m + j) = g[m + i];
   }
+}
+
+// A kept column's gram entries as gather() has them, from the columns; `sums`
+// is work space. Returns its product with the responses.
+double CandidatePool::sum_with_set(int candidate, const std::vector<int>& set,
+                                   std::vector<double>& sums,
+                                   std::vector<double>& g) const {
+  for (std::size_t first = 0; first < set.size(); first += kLanes) {
+    dot_group(columns_[candidate].data(), set, first, sums.data());
+  }
+  std::size_t at = gather_fixed(candidate, g);
+  for (const int j : set) g[at++] = sums[j];
+  return rhs_[candidate];
 }
 
 CandidateSums CandidatePool::gather(int candidate, const std::vector<int>& set,

@@ -302,6 +302,8 @@ class CandidatePool {
   void add_to_fixed(int candidate, int at, double value);
   void sum_with_fixed(int candidate, const double* column);
   std::size_t gather_fixed(int candidate, std::vector<double>& g) const;
+  double sum_with_set(int candidate, const std::vector<int>& set,
+                      std::vector<double>& sums, std::vector<double>& g) const;
   void sum_leaving(const Eigen::MatrixXd& x, int h, const Executor& executor);
   std::vector<double> weighted(const double* column, int newest) const;
   void keep_gram(int candidate);
