@@ -106,8 +106,8 @@ package_sets <- list(
 )
 
 # Ordered levels become their numbers: not all methods take them.
-read_package_set <- function(name) {
-  set <- package_sets[[name]]
+read_package_set <- function(name, sets = package_sets) {
+  set <- sets[[name]]
   source <- if (is.null(set$name)) name else set$name
   data <- set$change(as.data.frame(from_package(source, set$package)))
   data <- stats::na.omit(data[setdiff(names(data), set$drop)])
