@@ -74,16 +74,6 @@ score_numbers <- function(answer, split) {
   )
 }
 
-# The first warning is kept: methods warn a lot, and are not stopped by it.
-with_first_warning <- function(expr) {
-  first <- NA_character_
-  value <- withCallingHandlers(expr, warning = function(w) {
-    if (is.na(first)) first <<- conditionMessage(w)
-    invokeRestart("muffleWarning")
-  })
-  list(value = value, warning = first)
-}
-
 # cell$set is the number of the split, as in cells.R.
 fit_cell <- function(cell, control) {
   split <- league_split(

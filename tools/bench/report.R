@@ -9,6 +9,16 @@ seconds_of <- function(expr) {
 # So far, children included.
 cpu_seconds <- function() sum(proc.time()[c(1, 2, 4, 5)])
 
+# A value and the first warning: methods warn a lot, and are not stopped by it.
+with_first_warning <- function(expr) {
+  first <- NA_character_
+  value <- withCallingHandlers(expr, warning = function(w) {
+    if (is.na(first)) first <<- conditionMessage(w)
+    invokeRestart("muffleWarning")
+  })
+  list(value = value, warning = first)
+}
+
 # A mean, with its standard error in parentheses if there are several values.
 with_error <- function(v, digits) {
   error <- if (length(v) > 1) {
