@@ -27,7 +27,8 @@
 # are not among --methods; dbarts of several classes has a fit for each of them.
 #
 # Prints markdown, for each share of wrong labels. Numbers in parentheses are
-# standard errors: over splits for a set, over sets for the means of all sets.
+# standard errors: over splits for a set, over sets for the means of all sets,
+# which are those that a method has: compare methods with the same number.
 # Recorded labels are test labels of which the same share is wrong as of the
 # training labels. Peers have one kind of probability, which stands for both
 # that of the recorded label and that of the true class.
