@@ -76,9 +76,9 @@ flip_labels <- function(positive, flips, truth) {
 #' @template args-seed
 #' @template args-truth-classes
 #'
-#' @return A data frame of `n` rows with the columns `x1`, `x2` and `y`, a factor
-#'   with levels `"0"` and `"1"`; with `truth` also `clean`, the same before
-#'   flips.
+#' @return A data frame of `n` rows with the columns `x1`, `x2` and `y`, a
+#'   factor with levels `"0"` and `"1"`; with `truth` also `clean`, the same
+#'   before flips.
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.
 #' @examples

@@ -3,7 +3,7 @@
 # tools/readme.R, by that script, and by a test that compares the sentence.
 
 # For each number of flips, over the draws: the share of flipped labels that are
-# marked (recall), the share of marked labels that were flipped (precision), with
+# marked (recall) and of marked labels that were flipped (precision), both with
 # standard errors, and the mean number that is marked
 label_rates <- function(runs) {
   each <- split(runs, runs$flips)
@@ -44,9 +44,9 @@ labels_sentence <- function(runs) {
     )
   }
   strwrap(paste0(
-    "Left: labels of two species of `iris` were swapped at random before `kgs()` ",
-    "saw them, ", rates$draws[[1]], " times for each number. Of 4 swapped labels ",
-    "among 100 it marks ", per_cent("recall", 4, "standard error "),
+    "Left: labels of two species of `iris` were swapped at random before ",
+    "`kgs()` saw them, ", rates$draws[[1]], " times for each number. Of 4 ",
+    "swapped labels among 100 it marks ", per_cent("recall", 4, "standard error "),
     " as more likely wrong than right, and ", per_cent("precision", 4),
     " of those that it marks were swapped", again(10), again(20), ". ",
     unswapped(rates$marked[rates$flips == 0]),

@@ -106,7 +106,8 @@ test_that("the truth of simulated data is no predictor", {
   expect_identical(colnames(model.matrix(fit)), c("x1", "x2"))
   for (sim in flipping) {
     d <- sim(9, flips = 0.5, seed = 1)
-    expect_identical(mould_formula(y ~ ., d, outcome = "factor")$x_names, setdiff(names(d), "y"))
+    mould <- mould_formula(y ~ ., d, outcome = "factor")
+    expect_identical(mould$x_names, setdiff(names(d), "y"))
   }
 })
 

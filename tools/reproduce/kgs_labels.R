@@ -9,8 +9,8 @@
 # Protocol: the 100 flowers of `iris` that are versicolor or virginica, with
 # their four measurements, and kgs() with its defaults. In draw r the rows
 # sample(100) after set.seed(r) are flipped in this order, so that more flips
-# include fewer; the fit has seed r. A label is marked if it is more likely wrong
-# than right, label_noise() > 1/2.
+# include fewer; the fit has seed r. A label is marked if it is more likely
+# wrong than right, label_noise() > 1/2.
 
 plan_for <- function(options) {
   quick <- "quick" %in% names(options)
