@@ -293,7 +293,7 @@ sigma.kb_bark <- function(object, ...) {
 #' @section Errors: Without `draw` and without terms beside kernels,
 #'   `kb_error_not_defined`.
 #' @examples
-#' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' data <- sim_friedman(40, p = 5, seed = 1)
 #' fit <- bark(y ~ ., data,
 #'   control = mcmc_control(chains = 1, warmup = 100, iter = 50), seed = 1
 #' )

@@ -143,7 +143,7 @@
 #' warning (`kb_warning_novel_level`) and give `NA`.
 #'
 #' @examples
-#' data <- sim_friedman(60, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' data <- sim_friedman(60, p = 5, seed = 1)
 #' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
 #' fit <- bark(y ~ ., data, control = settings, seed = 1)
 #' new <- data[1:3, ]

@@ -378,7 +378,7 @@
 #' Association* 88, 669-679. \doi{10.1080/01621459.1993.10476321}
 #'
 #' @examples
-#' data <- sim_friedman(60, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' data <- sim_friedman(60, p = 5, seed = 1)
 #' # Short chains: a first look.
 #' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
 #' fit <- bark(y ~ ., data, control = settings, seed = 1)

@@ -193,7 +193,7 @@ augment_response <- function(x, new) {
 #'   `.prob_<level>` for each class instead of `.fitted`, `.lower`, `.upper`;
 #'   for unordered classes `tidy()` has `J`, `J[class]` and `d[class]`.
 #' @examples
-#' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' data <- sim_friedman(40, p = 5, seed = 1)
 #' fit <- bark(y ~ ., data,
 #'   control = mcmc_control(chains = 2, warmup = 100, iter = 90), seed = 1
 #' )

@@ -124,7 +124,7 @@ srvm_parameters <- function(fit, pool) {
 #'   fields and `J[class]` those of one; the others are `lambda[class,l]` and
 #'   `delta[class,l]`.
 #' @examples
-#' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' data <- sim_friedman(40, p = 5, seed = 1)
 #' fit <- bark(y ~ ., data,
 #'   control = mcmc_control(chains = 2, warmup = 100, iter = 90), seed = 1
 #' )

@@ -54,7 +54,7 @@
 #' regression for estimating the health effects of multi-pollutant mixtures.
 #' *Biostatistics* 16, 493-508. \doi{10.1093/biostatistics/kxu058}
 #' @examples
-#' data <- sim_friedman(80, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' data <- sim_friedman(80, p = 5, seed = 1)
 #' fit <- bark(y ~ kernels(x1, x2, x3) + x4 + x5, data,
 #'   control = mcmc_control(chains = 2, warmup = 200, iter = 100), seed = 1
 #' )

@@ -121,7 +121,7 @@
 #' regression kernels*. Department of Statistical Science, Duke University;
 #' figures 1 to 3 are boxes of scales.
 #' @examples
-#' data <- sim_friedman(60, p = 7, seed = 1)[c("y", paste0("x", 1:7))]
+#' data <- sim_friedman(60, p = 7, seed = 1)
 #' fit <- bark(y ~ ., data,
 #'   control = mcmc_control(chains = 2, warmup = 200, iter = 90), seed = 1
 #' )

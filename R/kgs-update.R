@@ -44,7 +44,7 @@
 #' @seealso [acquire()] to choose rows to label.
 #' @examples
 #' # Active learning: label the most informative rows.
-#' moons <- sim_moons(200, flips = 0.1, seed = 1)
+#' moons <- sim_moons(200, flips = 0.1, seed = 1, truth = TRUE)
 #' pool <- moons[-(1:10), ]
 #' control <- mcmc_control(chains = 2, iter = 500)
 #' fit <- kgs(y ~ x1 + x2, moons[1:10, ],

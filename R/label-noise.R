@@ -26,7 +26,7 @@
 #' @section Errors: `kb_error_not_defined` for other objects, and for a fit that
 #'   was stopped before its first draw.
 #' @examples
-#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' moons <- sim_moons(80, flips = 0.1, seed = 1, truth = TRUE)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
 #' flips <- label_noise(fit)
 #' flips

@@ -49,7 +49,7 @@
 #' Friedman, J. H. (2001). Greedy function approximation: a gradient boosting
 #' machine. *Annals of Statistics* 29, 1189-1232. \doi{10.1214/aos/1013203451}
 #' @examples
-#' data <- sim_friedman(60, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' data <- sim_friedman(60, p = 5, seed = 1)
 #' fit <- bark(y ~ ., data,
 #'   control = mcmc_control(chains = 2, warmup = 200, iter = 90), seed = 1
 #' )

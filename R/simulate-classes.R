@@ -40,13 +40,15 @@ two_classes <- function(positive) {
   factor(as.integer(positive), levels = c("0", "1"))
 }
 
-# Labels before and after the flips, which are drawn last: a seed gives the same
-# predictors, and nested sets of flips, whatever `flips` is
-flip_labels <- function(positive, flips) {
+#' Labels after flips, which come last: a seed gives the same predictors, and
+#' nested sets of flips, whatever `flips` is
+#' @param truth Add the labels before the flips?
+#' @noRd
+flip_labels <- function(positive, flips, truth) {
   flipped <- stats::runif(length(positive)) < flips
-  data.frame(
-    y = two_classes(xor(positive, flipped)), clean = two_classes(positive)
-  )
+  out <- data.frame(y = two_classes(xor(positive, flipped)))
+  if (truth) out$clean <- two_classes(positive)
+  out
 }
 
 #' Simulate two half-moons
@@ -72,20 +74,23 @@ flip_labels <- function(positive, flips) {
 #' @template args-flips
 #' @param scale Radius of the moons, above 0, in units of x1 and x2.
 #' @template args-seed
+#' @template args-truth-classes
 #'
-#' @return A data frame of `n` rows with the columns `x1`, `x2`, `y`, a factor
-#'   with levels `"0"` and `"1"`, and `clean`, the same before flips. `clean` is
-#'   no predictor: a formula `y ~ .` should be `y ~ . - clean`.
+#' @return A data frame of `n` rows with the columns `x1`, `x2` and `y`, a
+#'   factor with levels `"0"` and `"1"`; with `truth` also `clean`, the same
+#'   before flips.
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.
 #' @examples
-#' d <- sim_moons(76, flips = 0.05, seed = 1)
+#' d <- sim_moons(76, flips = 0.05, seed = 1, truth = TRUE)
 #' plot(x2 ~ x1, d, col = d$y, pch = ifelse(d$y == d$clean, 1, 4), asp = 1)
 #' @export
-sim_moons <- function(n, sd = 0.45, flips = 0, scale = 1.6, seed = NULL) {
+sim_moons <- function(n, sd = 0.45, flips = 0, scale = 1.6, seed = NULL,
+                      truth = FALSE) {
   n <- check_count(n, 1)
   sd <- check_number(sd, 0)
   flips <- check_number(flips, 0, 1)
+  truth <- check_flag(truth)
   scale <- check_number(scale, 0, open = TRUE)
   with_local_seed(seed, {
     k <- rep_len(0:1, n)[sample.int(n)]
@@ -94,7 +99,7 @@ sim_moons <- function(n, sd = 0.45, flips = 0, scale = 1.6, seed = NULL) {
     data.frame(
       x1 = scale * (k + side * cos(t)) + sd * stats::rnorm(n),
       x2 = scale * (k / 2 + side * sin(t)) + sd * stats::rnorm(n),
-      flip_labels(k == 1, flips)
+      flip_labels(k == 1, flips, truth)
     )
   })
 }
@@ -111,25 +116,27 @@ sim_moons <- function(n, sd = 0.45, flips = 0, scale = 1.6, seed = NULL) {
 #' @param p Number of predictors, at least 4.
 #' @template args-flips
 #' @template args-seed
+#' @template args-truth-classes
 #'
-#' @return A data frame of `n` rows with the columns `x1`, ..., `xp`, `y`, a
-#'   factor with levels `"0"` and `"1"`, and `clean`, the same before flips.
-#'   `clean` is no predictor: a formula `y ~ .` should be `y ~ . - clean`.
+#' @return A data frame of `n` rows with the columns `x1`, ..., `xp` and `y`, a
+#'   factor with levels `"0"` and `"1"`; with `truth` also `clean`, the same
+#'   before flips.
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.
 #' @examples
-#' d <- sim_quadratic(100, flips = 0.05, seed = 1)
+#' d <- sim_quadratic(100, flips = 0.05, seed = 1, truth = TRUE)
 #' table(d$clean, d$y)
 #' @export
-sim_quadratic <- function(n, p = 10, flips = 0, seed = NULL) {
+sim_quadratic <- function(n, p = 10, flips = 0, seed = NULL, truth = FALSE) {
   n <- check_count(n, 1)
   p <- check_count(p, 4)
   flips <- check_number(flips, 0, 1)
+  truth <- check_flag(truth)
   with_local_seed(seed, {
     x <- matrix(stats::rnorm(n * p), n, p)
     colnames(x) <- paste0("x", seq_len(p))
     f <- x[, 1] + x[, 2] * x[, 3] + x[, 4]^2 / 2 - 0.5
-    data.frame(x, flip_labels(f > 0, flips))
+    data.frame(x, flip_labels(f > 0, flips, truth))
   })
 }
 
@@ -155,10 +162,11 @@ sim_quadratic <- function(n, p = 10, flips = 0, seed = NULL) {
 #' @param a,b Shapes of the symmetric Beta distributions of the longitude and of
 #'   the angle from the pole, above 0.
 #' @template args-seed
+#' @template args-truth-classes
 #'
-#' @return A data frame of `n` rows with the columns `x1`, `x2`, `x3`, `y`, a
-#'   factor with levels `"0"` and `"1"`, and `clean`, the same before flips.
-#'   `clean` is no predictor: a formula `y ~ .` should be `y ~ . - clean`.
+#' @return A data frame of `n` rows with the columns `x1`, `x2`, `x3` and `y`, a
+#'   factor with levels `"0"` and `"1"`; with `truth` also `clean`, the same
+#'   before flips.
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.
 #' @references
@@ -168,9 +176,11 @@ sim_quadratic <- function(n, p = 10, flips = 0, seed = NULL) {
 #' d <- sim_sphere(100, flips = 0.05, seed = 1)
 #' plot(x3 ~ x1, d, col = d$y, asp = 1)
 #' @export
-sim_sphere <- function(n, flips = 0, a = 5, b = 0.1, seed = NULL) {
+sim_sphere <- function(n, flips = 0, a = 5, b = 0.1, seed = NULL,
+                       truth = FALSE) {
   n <- check_count(n, 1)
   flips <- check_number(flips, 0, 1)
+  truth <- check_flag(truth)
   a <- check_number(a, 0, open = TRUE)
   b <- check_number(b, 0, open = TRUE)
   with_local_seed(seed, {
@@ -179,7 +189,7 @@ sim_sphere <- function(n, flips = 0, a = 5, b = 0.1, seed = NULL) {
     x3 <- cos(polar)
     data.frame(
       x1 = sin(polar) * cos(longitude), x2 = sin(polar) * sin(longitude), x3,
-      flip_labels(x3 < 0, flips)
+      flip_labels(x3 < 0, flips, truth)
     )
   })
 }

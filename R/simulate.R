@@ -16,33 +16,40 @@
 #'   increasing.
 #' @template args-seed
 #' @param range First and last x, two finite increasing numbers.
+#' @template args-truth-function
 #'
-#' @return A data frame of `n` rows with the columns `x`, `y` and `f`, the
-#'   noiseless function.
+#' @return A data frame of `n` rows with the columns `x` and `y`; with `truth`
+#'   also `f`, the noiseless function.
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.
 #' @references
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
 #' kernel regression. *Advances in Neural Information Processing Systems* 16.
 #' @examples
-#' d <- sim_sinc(seed = 1)
+#' d <- sim_sinc(seed = 1, truth = TRUE)
 #' plot(y ~ x, d)
 #' lines(f ~ x, d[order(d$x), ])
 #' @export
 sim_sinc <- function(n = 50, sd = 0.1, order = c("random", "given"),
-                     seed = NULL, range = c(-10, 10)) {
+                     seed = NULL, range = c(-10, 10), truth = FALSE) {
   n <- check_count(n, 1)
   sd <- check_number(sd, 0)
   order <- check_choice(order, c("random", "given"))
   range <- check_range(range)
+  truth <- check_flag(truth)
   with_local_seed(seed, {
     x <- seq(range[[1]], range[[2]], length.out = n)
     if (order == "random") {
       x <- x[sample.int(n)]
     }
     f <- ifelse(x == 0, 1, sin(x) / x)
-    data.frame(x = x, y = f + sd * stats::rnorm(n), f = f)
+    with_truth(data.frame(x = x, y = f + sd * stats::rnorm(n)), f, truth)
   })
+}
+
+with_truth <- function(data, f, truth) {
+  if (truth) data$f <- f
+  data
 }
 
 check_range <- function(x, arg = rlang::caller_arg(x)) {
@@ -77,9 +84,10 @@ check_range <- function(x, arg = rlang::caller_arg(x)) {
 #'   increasing numbers. Ouyang, Clyde and Wolpert (2008) print 40 and 560, the
 #'   frequency itself.
 #' @template args-seed
+#' @template args-truth-function
 #'
-#' @return A data frame of `n` rows with the columns `x1`, ..., `xp`, `y` and
-#'   `f`, the noiseless function.
+#' @return A data frame of `n` rows with the columns `x1`, ..., `xp` and `y`;
+#'   with `truth` also `f`, the noiseless function.
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.
 #' @references
@@ -91,12 +99,14 @@ check_range <- function(x, arg = rlang::caller_arg(x)) {
 #' @export
 sim_friedman <- function(n, p = if (which == 1) 10 else 4, which = 1,
                          sd = c(1, 125, 0.1)[[which]],
-                         range = c(40, 560) * pi, seed = NULL) {
+                         range = c(40, 560) * pi, seed = NULL,
+                         truth = FALSE) {
   n <- check_count(n, 1)
   which <- check_count(which, 1, 3)
   p <- check_count(p, if (which == 1) 5 else 4)
   sd <- check_number(sd, 0)
   range <- check_range(range)
+  truth <- check_flag(truth)
   with_local_seed(seed, {
     x <- matrix(stats::runif(n * p), n, p)
     if (which > 1) {
@@ -106,7 +116,7 @@ sim_friedman <- function(n, p = if (which == 1) 10 else 4, which = 1,
     }
     colnames(x) <- paste0("x", seq_len(p))
     f <- friedman_function(x, which)
-    data.frame(x, y = f + sd * stats::rnorm(n), f = f)
+    with_truth(data.frame(x, y = f + sd * stats::rnorm(n)), f, truth)
   })
 }
 

@@ -161,7 +161,6 @@ without_row <- c(
 small_fits <- function() {
   sinc <- sim_sinc(24, seed = 1)
   moons <- sim_moons(40, flips = 0.1, seed = 1)
-  moons <- moons[c("y", "x1", "x2")]
   flowers <- stats::setNames(
     iris[c(1:8, 51:58, 101:108), 3:5], c("x1", "x2", "y")
   )

@@ -1,12 +1,14 @@
 # Update what README.md shows of the package itself:
 #   Rscript tools/readme.R
-# the output of its first example, its pictures in man/figures, and the tables of
-# methods (tools/method-table.R).
+# the output of its first example, its pictures in man/figures, the sentence on
+# wrong labels (tools/readme-labels.R), and the tables of methods
+# (tools/method-table.R).
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
 source(file.path(dirname(script), "method-table.R"))
+source(file.path(dirname(script), "readme-labels.R"))
 root <- dirname(dirname(script))
 
 # ---- the first example -------------------------------------------------------
@@ -70,16 +72,6 @@ draw_curve <- function() {
   picture("curve", function() plot(fit), width = 640)
 }
 
-draw_labels <- function() {
-  flowers <- droplevels(iris[51:150, ])
-  wrong <- c(5, 20, 60, 90)
-  flowers$Species[wrong] <- rev(levels(flowers$Species))[flowers$Species[wrong]]
-  fit <- kgs(Species ~ ., data = flowers, seed = 1)
-  picture("labels", function() {
-    plot(fit, variable = c("Petal.Length", "Petal.Width"))
-  })
-}
-
 draw_surface <- function() {
   fit <- bark(Ozone ~ Solar.R + Wind + Temp,
     data = na.omit(airquality),
@@ -93,7 +85,9 @@ install_needs(root, "readme")
 library(kernelbayes, lib.loc = c(install_checkout(root), .libPaths()))
 file <- file.path(root, "README.md")
 write_example(file)
+runs <- stored_label_runs(root)
+write_labels_sentence(file, runs)
 write_tables(file)
 draw_curve()
-draw_labels()
+picture("labels", function() draw_label_rates(runs))
 draw_surface()

@@ -10,7 +10,7 @@ kgs_quick <- function(..., chains = 2, iter = 40, warmup = 40, seed = 1) {
 }
 
 kgs_example <- function() {
-  out <- sim_moons(40, flips = 0.1, seed = 3)
+  out <- sim_moons(40, flips = 0.1, seed = 3, truth = TRUE)
   out$g <- factor(rep(c("a", "b", "c", "a"), 10))
   out$side <- factor(ifelse(out$y == "1", "right", "left"))
   out$three <- cut(out$x1, c(-Inf, 0, 1.5, Inf), c("low", "mid", "high"))

@@ -55,7 +55,7 @@ test_that("moves of clusters leave the prior invariant", {
 # Fits -------------------------------------------------------------------------
 
 cluster_fit <- function(prior = bark_prior(own_scales = "clustered"), ...) {
-  data <- sim_friedman(30, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+  data <- sim_friedman(30, p = 5, seed = 1)
   suppressWarnings(
     bark(y ~ ., data, prior = prior, seed = 1,
       control = mcmc_control(chains = 2, warmup = 40, iter = 40), ...

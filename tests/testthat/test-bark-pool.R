@@ -48,7 +48,7 @@ test_that("moves of scales and the pool leave the prior invariant", {
 # Fits -------------------------------------------------------------------------
 
 pool_fit <- function(..., iter = 40) {
-  suppressWarnings(bark(y ~ ., sim_friedman(30, p = 5, seed = 1)[c("y", paste0("x", 1:5))],
+  suppressWarnings(bark(y ~ ., sim_friedman(30, p = 5, seed = 1),
     prior = bark_prior(own_scales = "pooled"), seed = 1,
     control = mcmc_control(2, 50, iter), ...
   ))

@@ -137,7 +137,7 @@ test_that("more centres explain more, up to everything", {
 })
 
 test_that("it is small, plain and works in another process", {
-  big <- kgs_quick(clean ~ x1 + x2, sim_moons(150, seed = 1), iter = 200)
+  big <- kgs_quick(y ~ x1 + x2, sim_moons(150, seed = 1), iter = 200)
   point <- bayes_point(big, centres = 10)
   expect_lt(as.double(object.size(point)), 40000)
   expect_lt(length(serialize(point, NULL)), 15000)

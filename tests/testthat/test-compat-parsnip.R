@@ -171,7 +171,7 @@ test_that("a workflow with a recipe is resampled and tuned", {
   for (package in c("workflows", "recipes", "rsample", "tune")) {
     skip_if_not_installed(package)
   }
-  data <- sim_sinc(60, seed = 2)[c("x", "y")]
+  data <- sim_sinc(60, seed = 2)
   # Too many columns for the kernel, unless the recipe removes one.
   data$z <- rep(c(-1, 1), 30)
   recipe <- recipes::step_rm(recipes::recipe(y ~ ., data), "z")

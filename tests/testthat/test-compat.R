@@ -1,6 +1,6 @@
 # Neighbours' generics: posterior, generics (broom), rstantools, loo.
 
-data <- sim_sinc(30, seed = 51)
+data <- sim_sinc(30, seed = 51, truth = TRUE)
 new <- data.frame(x = c(-6, 0.2, 3), y = c(0, 1, 0))
 quick <- smc_control(particles = 40, n_moves = 2)
 #' Fits of one kernel

@@ -32,6 +32,21 @@ test_that("the tables in README.md agree with the methods", {
   }
 })
 
+test_that("the sentence on wrong labels has the stored figures", {
+  labels <- new.env()
+  sys.source(file.path(dirname(script), "readme-labels.R"), labels)
+  runs <- labels$stored_label_runs(dirname(readme))
+  expect_identical(
+    labels$read_labels_sentence(readme), labels$labels_sentence(runs)
+  )
+  expect_identical(as.vector(table(runs$flips)), rep(100L, 11))
+  # Draws with 1 of 2 and 3 of 4 labels: the share is 4/6, not the mean of 1/2
+  # and 3/4; the error is that of a ratio of means.
+  out <- labels$share_with_error(c(1, 3), c(2, 4))
+  expect_equal(out$share, 2 / 3)
+  expect_equal(out$se, sd(c(1, 3) - c(2, 4) * 2 / 3) / sqrt(2) / 3)
+})
+
 test_that("the pictures of README.md exist, and are small", {
   text <- paste(readLines(readme), collapse = "\n")
   pictures <- regmatches(text, gregexpr("man/figures/[-a-z]+[.]png", text,

@@ -12,7 +12,7 @@ test_that("each row agrees with predict(threshold =)", {
     y <- if (name == "three") {
       cut(new$x1, c(-Inf, 0, 1.5, Inf), c("low", "mid", "high"))
     } else {
-      factor(ifelse(new$clean == "1", "right", "left"))
+      factor(ifelse(new$y == "1", "right", "left"))
     }
     new[[fit$mould$outcome_name]] <- y
     curve <- reject_curve(fit, new)
@@ -75,7 +75,7 @@ test_that("bad arguments are refused", {
 
 test_that("print and plot", {
   new <- sim_moons(200, seed = 4)
-  new$side <- factor(ifelse(new$clean == "1", "right", "left"))
+  new$side <- factor(ifelse(new$y == "1", "right", "left"))
   curve <- reject_curve(fits$nugget, new)
   text <- capture.output(value <- withVisible(print(curve)))
   expect_identical(value$value, curve)

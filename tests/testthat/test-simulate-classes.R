@@ -38,13 +38,14 @@ test_that("sim_circle has uniform predictors and balanced classes", {
   }
 })
 
-test_that("simulated classes have both levels, y and the true class", {
+test_that("simulated classes have both levels, and the true class if asked", {
   predictors <- list(moons = 2, quadratic = 10, sphere = 3)
   for (name in names(flipping)) {
     for (n in c(1, 7)) {
-      d <- flipping[[name]](n, seed = 1)
+      d <- flipping[[name]](n, seed = 1, truth = TRUE)
       x <- paste0("x", seq_len(predictors[[name]]))
       expect_identical(names(d), c(x, "y", "clean"), info = name)
+      expect_identical(flipping[[name]](n, seed = 1), d[c(x, "y")])
       expect_identical(nrow(d), as.integer(n))
       expect_identical(levels(d$y), c("0", "1"))
       expect_identical(d$y, d$clean)
@@ -73,7 +74,7 @@ test_that("a seed of simulated classes leaves the generator alone", {
 test_that("labels of both classes are flipped at the requested rate", {
   # Null: the flips of each class are binomial with its size and the rate.
   for (sim in flipping) {
-    d <- sim(6000, flips = 0.05, seed = 21)
+    d <- sim(6000, flips = 0.05, seed = 21, truth = TRUE)
     for (rows in split(d, d$clean)) {
       expect_binomial(sum(rows$y != rows$clean), nrow(rows), 0.05)
     }
@@ -82,10 +83,11 @@ test_that("labels of both classes are flipped at the requested rate", {
 
 test_that("flips change only labels, and more flips include fewer", {
   for (sim in flipping) {
-    none <- sim(300, seed = 2)
-    few <- sim(300, flips = 0.1, seed = 2)
-    many <- sim(300, flips = 0.3, seed = 2)
-    all <- sim(300, flips = 1, seed = 2)
+    flipped_at <- function(rate) sim(300, flips = rate, seed = 2, truth = TRUE)
+    none <- flipped_at(0)
+    few <- flipped_at(0.1)
+    many <- flipped_at(0.3)
+    all <- flipped_at(1)
     for (d in list(few, many, all)) {
       expect_identical(d[names(d) != "y"], none[names(none) != "y"])
     }
@@ -96,9 +98,22 @@ test_that("flips change only labels, and more flips include fewer", {
   }
 })
 
+test_that("the truth of simulated data is no predictor", {
+  moons <- sim_moons(40, flips = 0.2, seed = 1)
+  fit <- suppressWarnings(kgs(y ~ ., moons,
+    control = mcmc_control(chains = 1, warmup = 10, iter = 10), seed = 1
+  ))
+  expect_identical(colnames(model.matrix(fit)), c("x1", "x2"))
+  for (sim in flipping) {
+    d <- sim(9, flips = 0.5, seed = 1)
+    mould <- mould_formula(y ~ ., d, outcome = "factor")
+    expect_identical(mould$x_names, setdiff(names(d), "y"))
+  }
+})
+
 test_that("without noise the moons are half-circles, uniformly covered", {
   d <- sim_moons(2001, sd = 0, scale = 3, seed = 3)
-  k <- as.integer(d$clean == "1")
+  k <- as.integer(d$y == "1")
   expect_identical(sum(k), 1000L)
   # Relative to the moon's centre, with the second moon turned to the first.
   x1 <- (1 - 2 * k) * (d$x1 / 3 - k)
@@ -134,13 +149,13 @@ test_that("the moons' best classifier has the documented error", {
   }
   first <- density(1.6 * cos(t), 1.6 * sin(t))
   second <- density(1.6 * (1 - cos(t)), 1.6 * (0.5 - sin(t)))
-  expect_binomial(sum((second > first) != (d$clean == "1")), 4000, 0.0746)
+  expect_binomial(sum((second > first) != (d$y == "1")), 4000, 0.0746)
 })
 
 test_that("sim_quadratic classifies by the quadratic function", {
   d <- sim_quadratic(4000, p = 5, seed = 6)
   expect_identical(
-    d$clean == "1", with(d, x1 + x2 * x3 + 0.5 * x4^2 - 0.5) > 0
+    d$y == "1", with(d, x1 + x2 * x3 + 0.5 * x4^2 - 0.5) > 0
   )
   for (x in d[1:5]) {
     expect_follows(x, "pnorm")
@@ -155,7 +170,7 @@ test_that("sim_quadratic classifies by the quadratic function", {
   }
   positive <- stats::integrate(given_x4, -Inf, Inf)$value
   expect_equal(positive, 0.484022, tolerance = 1e-5)
-  expect_binomial(sum(d$clean == "1"), 4000, positive)
+  expect_binomial(sum(d$y == "1"), 4000, positive)
 })
 
 test_that("sim_sphere has points on the sphere and its southern half", {
@@ -163,7 +178,7 @@ test_that("sim_sphere has points on the sphere and its southern half", {
   x <- as.matrix(d[1:3])
   expect_equal(rowSums(x^2), rep(1, 3000), tolerance = 1e-14)
   south <- c(0, 0, -1)
-  expect_identical(d$clean == "1", drop(x %*% south) > 0)
+  expect_identical(d$y == "1", drop(x %*% south) > 0)
   expect_follows(atan2(d$x2, d$x1) %% (2 * pi) / (2 * pi), "pbeta", 2, 2)
   expect_follows(acos(d$x3) / pi, "pbeta", 3, 3)
 })
@@ -175,7 +190,7 @@ test_that("sim_sphere has the paper's shapes by default", {
   expect_equal(rowSums(d[1:3]^2), rep(1, 3000), tolerance = 1e-14)
   near <- abs(d$x3) > cos(pi / 10)
   expect_binomial(sum(near), 3000, 2 * stats::pbeta(0.1, 0.1, 0.1))
-  expect_binomial(sum(d$clean == "1"), 3000, 0.5)
+  expect_binomial(sum(d$y == "1"), 3000, 0.5)
   middle <- abs(atan2(d$x2, -d$x1)) < pi / 4
   share <- diff(stats::pbeta(c(0.375, 0.625), 5, 5))
   expect_binomial(sum(middle), 3000, share)
@@ -195,6 +210,9 @@ test_that("bad arguments of simulated classes are named", {
   }
   expect_error(sim_moons(5, sd = -1), "sd", class = error)
   expect_error(sim_moons(5, scale = 0), "scale", class = error)
+  for (sim in flipping) {
+    expect_error(sim(5, truth = NA), "truth", class = error)
+  }
   expect_error(sim_quadratic(5, p = 3), "`p`", class = error)
   expect_error(sim_sphere(5, a = 0), "`a`", class = error)
   expect_error(sim_sphere(5, b = -1), "`b`", class = error)

@@ -70,10 +70,13 @@ test_that("draw_seed stores the given number, or one that it draws", {
 })
 
 test_that("sim_sinc is the sinc function plus noise", {
-  d <- sim_sinc(51, sd = 0, order = "given", seed = 1)
+  d <- sim_sinc(51, sd = 0, order = "given", seed = 1, truth = TRUE)
   expect_identical(names(d), c("x", "y", "f"))
   expect_equal(d$x, seq(-10, 10, length.out = 51))
   expect_identical(d$y, d$f)
+  expect_identical(
+    sim_sinc(51, sd = 0, order = "given", seed = 1), d[c("x", "y")]
+  )
   expect_identical(d$f[d$x == 0], 1)
   away <- d$x != 0
   expect_equal(d$f[away], sin(d$x[away]) / d$x[away])
@@ -87,11 +90,11 @@ test_that("sim_sinc is the sinc function plus noise", {
 
 test_that("the noise has the requested sd", {
   # (n - 1) s^2 / sd^2 is chi-squared on n - 1 degrees of freedom.
-  e <- with(sim_sinc(4000, sd = 0.3, seed = 11), y - f)
+  e <- with(sim_sinc(4000, sd = 0.3, seed = 11, truth = TRUE), y - f)
   p <- stats::pchisq(3999 * stats::var(e) / 0.09, 3999)
   expect_true(p > 5e-5 && p < 1 - 5e-5)
   for (which in 1:3) {
-    d <- sim_friedman(4000, which = which, seed = 11)
+    d <- sim_friedman(4000, which = which, seed = 11, truth = TRUE)
     e <- (d$y - d$f) / c(1, 125, 0.1)[[which]]
     p <- stats::pchisq(3999 * stats::var(e), 3999)
     expect_true(p > 5e-5 && p < 1 - 5e-5)
@@ -112,18 +115,38 @@ test_that("the range of the second predictor can be the paper's", {
 })
 
 test_that("sim_friedman computes Friedman's functions", {
-  d <- sim_friedman(20, which = 1, sd = 0, seed = 1)
+  d <- sim_friedman(20, which = 1, sd = 0, seed = 1, truth = TRUE)
   expect_identical(names(d), c(paste0("x", 1:10), "y", "f"))
+  expect_identical(
+    sim_friedman(20, which = 1, sd = 0, seed = 1), d[names(d) != "f"]
+  )
   expect_identical(d$y, d$f)
   expect_equal(d$f, with(
     d, 10 * sin(pi * x1 * x2) + 20 * (x3 - 0.5)^2 + 10 * x4 + 5 * x5
   ))
   d <- sim_friedman(20, which = 2, sd = 0, seed = 1)
-  expect_identical(names(d), c(paste0("x", 1:4), "y", "f"))
-  expect_equal(d$f, with(d, sqrt(x1^2 + (x2 * x3 - 1 / (x2 * x4))^2)))
+  expect_identical(names(d), c(paste0("x", 1:4), "y"))
+  expect_equal(d$y, with(d, sqrt(x1^2 + (x2 * x3 - 1 / (x2 * x4))^2)))
   d <- sim_friedman(20, p = 6, which = 3, sd = 0, seed = 1)
-  expect_identical(ncol(d), 8L)
-  expect_equal(d$f, with(d, atan((x2 * x3 - 1 / (x2 * x4)) / x1)))
+  expect_identical(ncol(d), 7L)
+  expect_equal(d$y, with(d, atan((x2 * x3 - 1 / (x2 * x4)) / x1)))
+})
+
+test_that("the noiseless function is no predictor", {
+  expect_identical(
+    mould_formula(y ~ ., sim_friedman(9, seed = 1))$x_names, paste0("x", 1:10)
+  )
+  expect_identical(mould_formula(y ~ ., sim_sinc(9, seed = 1))$x_names, "x")
+  data <- sim_friedman(30, p = 5, seed = 1)
+  kernels <- suppressWarnings(bark(y ~ ., data,
+    control = mcmc_control(chains = 1, warmup = 10, iter = 10), seed = 1
+  ))
+  steps <- suppressWarnings(srvm(y ~ ., data,
+    control = smc_control(particles = 20), seed = 1
+  ))
+  for (fit in list(kernels, steps)) {
+    expect_identical(colnames(model.matrix(fit)), paste0("x", 1:5))
+  }
 })
 
 test_that("the predictors of Friedman's functions have their ranges", {
@@ -145,6 +168,8 @@ test_that("bad arguments are named", {
   for (bad in list(c(1, 1), c(2, 1), 1, c(0, Inf), c(NA, 1), "a", NULL)) {
     expect_error(sim_sinc(range = bad), "range", class = error)
   }
+  expect_error(sim_sinc(truth = "f"), "truth", class = error)
+  expect_error(sim_friedman(5, truth = NULL), "truth", class = error)
   expect_error(sim_friedman(0), "`n`", class = error)
   expect_error(sim_friedman(5, p = 4), "`p`", class = error)
   expect_error(sim_friedman(5, p = 3, which = 2), "`p`", class = error)

@@ -1,7 +1,7 @@
 # Bad and unusual input: a defined answer, or an error whose class says what was
 # wrong and whose message names the argument.
 
-data <- sim_sinc(25, seed = 21)
+data <- sim_sinc(25, seed = 21, truth = TRUE)
 quick <- smc_control(particles = 30, n_moves = 2)
 
 #' srvm() with the settings of these tests

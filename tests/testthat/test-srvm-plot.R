@@ -1,7 +1,7 @@
 # plot(): every type draws for every kind of fit; its content is checked by the
 # numbers behind it, the looks were checked by eye (PNG of 480 x 480).
 
-data <- sim_sinc(25, seed = 31)
+data <- sim_sinc(25, seed = 31, truth = TRUE)
 quick <- smc_control(particles = 30, n_moves = 2)
 types <- c("fit", "ess", "k", "evidence", "centres", "trace")
 

@@ -1,6 +1,6 @@
 # Rows from a connection: the same as all rows at once.
 
-data <- sim_sinc(40, seed = 1)[c("x", "y")]
+data <- sim_sinc(40, seed = 1)
 settings <- smc_control(particles = 30, n_moves = 2)
 # Few particles are enough to compare bits, but give warnings.
 few <- function(...) suppressWarnings(srvm(..., control = settings, seed = 1))

@@ -293,7 +293,7 @@ test_that("outliers do little harm", {
   grid <- sim_sinc(100, sd = 0, order = "given", seed = 1)
   error <- vapply(c(4, Inf), function(df) {
     fit <- suppressWarnings(robust(outliers, df = df))
-    sqrt(mean((predict(fit, grid) - grid$f)^2))
+    sqrt(mean((predict(fit, grid) - grid$y)^2))
   }, 0)
   expect_lt(error[[1]], 0.1)
   expect_gt(error[[2]], 0.2)

@@ -78,7 +78,7 @@ from_cube <- function(f, p) {
 }
 
 friedman <- function(which) {
-  function(n, seed) sim_friedman(n, which = which, seed = seed)
+  function(n, seed) sim_friedman(n, which = which, seed = seed, truth = TRUE)
 }
 
 functions <- list(

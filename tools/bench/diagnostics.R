@@ -37,7 +37,7 @@ sets <- list(
   ),
   "circle, p = 2" = list(y ~ ., sim_circle(100, p = 2, seed = 1), 4, 600),
   "Friedman 1, p = 10" = list(
-    y ~ ., sim_friedman(200, p = 10, seed = 1)[c("y", paste0("x", 1:10))],
+    y ~ ., sim_friedman(200, p = 10, seed = 1),
     4, 600
   )
 )

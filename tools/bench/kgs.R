@@ -61,7 +61,7 @@ sets <- list(
 fit_set <- function(name, m, method, ..., noise = rate) {
   set <- sets[[name]]
   without_expected_warnings(kgs(
-    y ~ . - clean, set$sample(m, 1),
+    y ~ ., set$sample(m, 1),
     kernel = set$kernel, noise = noise, bias = 0, scale = FALSE,
     nugget = if (method == "block") 0.5 else 0, method = method, seed = 1,
     progress = FALSE, ...

@@ -140,7 +140,7 @@ engines <- list(
     unit = "sweep", n = c(100, 300, 1000, 2000), p = c(5, 10, 20, 40),
     seconds = function(n, p) {
       data <- sim_quadratic(n, p, flips = 0.1, seed = 1)
-      per_sweep(quiet(kgs(y ~ . - clean, data,
+      per_sweep(quiet(kgs(y ~ ., data,
         method = "hmc", rank = n, control = warm(100), seed = 1,
         progress = FALSE
       )))

@@ -225,8 +225,7 @@ show_curves <- function() {
 
 show_default <- function(runs = if (quick) 1 else 3) {
   friedman <- function(seed) {
-    data <- sim_friedman(if (quick) 100 else 200, p = 10, seed = seed)
-    data[setdiff(names(data), "f")]
+    sim_friedman(if (quick) 100 else 200, p = 10, seed = seed)
   }
   fit <- function(...) function(data) srvm(y ~ ., data, seed = 1, ...)
   threads <- function(n) {

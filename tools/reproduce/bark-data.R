@@ -13,7 +13,9 @@ simulated_rows <- c(fit = 200, test = 1000)
 friedman_set <- function(which) {
   list(
     family = "regression", folds = 1,
-    sample = function(n, seed) sim_friedman(n, which = which, seed = seed)
+    sample = function(n, seed) {
+      sim_friedman(n, which = which, seed = seed, truth = TRUE)
+    }
   )
 }
 

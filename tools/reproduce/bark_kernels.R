@@ -85,7 +85,7 @@ simulated <- function(f, p, n) {
 
 friedman_split <- function(r) {
   fit <- sim_friedman(100, seed = r)
-  test <- sim_friedman(1000, seed = 1000 + r)
+  test <- sim_friedman(1000, seed = 1000 + r, truth = TRUE)
   x <- paste0("x", 1:10)
   list(
     x = as.matrix(fit[x]), y = fit$y, new = as.matrix(test[x]),

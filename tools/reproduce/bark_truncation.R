@@ -32,7 +32,7 @@ sets <- list(
   ),
   friedman1 = list(
     sample = function(r) sim_friedman(100, seed = r),
-    points = function(r) sim_friedman(200, seed = 1000 + r),
+    points = function(r) sim_friedman(200, seed = 1000 + r, truth = TRUE),
     truth = function(points, r) points$f,
     noise = 1, type = "different", gamma = 5, eps = c(1, 0.5, 0.25, 0.1)
   )

@@ -44,7 +44,7 @@ active_curve <- function(seed, criterion, noise, plan) {
       fit <- quietly(update(fit, newdata = pool[chosen, ], progress = FALSE))
       pool <- pool[-chosen, ]
     }
-    error[[i]] <- mean(predict(fit, test, type = "bpm") != test$clean)
+    error[[i]] <- mean(predict(fit, test, type = "bpm") != test$y)
   }
   data.frame(seed = seed, criterion = criterion, labels = labels, error = error)
 }

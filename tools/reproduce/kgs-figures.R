@@ -11,7 +11,7 @@ sampled <- function(draws, thin, quick) {
 
 papers_kgs <- function(data, kernel, noise, control, seed) {
   without_mixing_warning(kgs(
-    y ~ . - clean, data,
+    y ~ ., data,
     kernel = kernel, noise = noise, bias = 0, scale = FALSE,
     control = do.call(mcmc_control, control), seed = seed, progress = FALSE
   ))
@@ -130,7 +130,7 @@ disagreement <- function(positive) {
 # is by votes, of those test rows that are least certain.
 figure3_scores <- function(data, q, seed) {
   fit <- figure3_fit(data, q, seed)
-  test <- sim_moons(2000, seed = 1000 + seed)
+  test <- sim_moons(2000, seed = 1000 + seed, truth = TRUE)
   votes <- stats::predict(fit, test, type = "vote")
   signs <- stats::predict(fit, test, type = "draws") > 0
   trained <- stats::predict(fit, type = "draws") > 0
@@ -230,7 +230,9 @@ figure4_points <- function(fit, test, seed, quick) {
 
 figure4_scores <- function(method, seed, quick) {
   fit <- sim_sphere(100, flips = figure4_flips, seed = seed)
-  test <- sim_sphere(1000, flips = figure4_flips, seed = 1000 + seed)
+  test <- sim_sphere(1000,
+    flips = figure4_flips, seed = 1000 + seed, truth = TRUE
+  )
   switch(method,
     bpm = figure4_points(fit, test, seed, quick),
     svm = figure4_machines(fit, test)
@@ -252,7 +254,7 @@ learned_scores <- function(name, method, seed, quick) {
     120,
     sd = learned_sd, flips = learned_flips[[name]], seed = seed
   )
-  test <- sim_moons(2000, sd = learned_sd, seed = 1000 + seed)
+  test <- sim_moons(2000, sd = learned_sd, seed = 1000 + seed, truth = TRUE)
   noise <- if (method == "learned") {
     noise_beta()
   } else {

@@ -348,7 +348,7 @@ error_curve <- function(plan, methods = curve_methods) {
 # Data set 1, not selected: the estimate and its 90% bands on a grid of 101
 # points, and the noisy data.
 example_fit <- function() {
-  data <- sim_sinc(50, seed = 1)
+  data <- sim_sinc(50, seed = 1, truth = TRUE)
   fit <- sinc_fit(data, prior_with(1), sequential("adapted", 10), 1)
   grid <- sinc_grid(101)
   bands <- stats::predict(fit, grid["x"], interval = "credible", level = level)
