@@ -117,6 +117,18 @@ kgs_open_cpp <- function(config, data, state) {
     .Call(`_kernelbayes_kgs_open_cpp`, config, data, state)
 }
 
+kgs_sites_cpp <- function(config, data, at) {
+    .Call(`_kernelbayes_kgs_sites_cpp`, config, data, at)
+}
+
+kgs_mode_cpp <- function(config, data, at) {
+    .Call(`_kernelbayes_kgs_mode_cpp`, config, data, at)
+}
+
+kgs_noisy_functions_cpp <- function(kernel, points, left, log_inverse, w, log_s, functions, outside) {
+    .Call(`_kernelbayes_kgs_noisy_functions_cpp`, kernel, points, left, log_inverse, w, log_s, functions, outside)
+}
+
 numbers_within_cpp <- function(values, lower, upper) {
     .Call(`_kernelbayes_numbers_within_cpp`, values, lower, upper)
 }

@@ -374,6 +374,47 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// kgs_sites_cpp
+Rcpp::List kgs_sites_cpp(Rcpp::List config, Rcpp::List data, Eigen::VectorXd at);
+RcppExport SEXP _kernelbayes_kgs_sites_cpp(SEXP configSEXP, SEXP dataSEXP, SEXP atSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Eigen::VectorXd >::type at(atSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_sites_cpp(config, data, at));
+    return rcpp_result_gen;
+END_RCPP
+}
+// kgs_mode_cpp
+Rcpp::List kgs_mode_cpp(Rcpp::List config, Rcpp::List data, Eigen::VectorXd at);
+RcppExport SEXP _kernelbayes_kgs_mode_cpp(SEXP configSEXP, SEXP dataSEXP, SEXP atSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Eigen::VectorXd >::type at(atSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_mode_cpp(config, data, at));
+    return rcpp_result_gen;
+END_RCPP
+}
+// kgs_noisy_functions_cpp
+Rcpp::NumericVector kgs_noisy_functions_cpp(Rcpp::Nullable<Rcpp::List> kernel, Eigen::MatrixXd points, Eigen::VectorXd left, Eigen::MatrixXd log_inverse, std::vector<double> w, Eigen::VectorXd log_s, int functions, bool outside);
+RcppExport SEXP _kernelbayes_kgs_noisy_functions_cpp(SEXP kernelSEXP, SEXP pointsSEXP, SEXP leftSEXP, SEXP log_inverseSEXP, SEXP wSEXP, SEXP log_sSEXP, SEXP functionsSEXP, SEXP outsideSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< Eigen::VectorXd >::type left(leftSEXP);
+    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type log_inverse(log_inverseSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Eigen::VectorXd >::type log_s(log_sSEXP);
+    Rcpp::traits::input_parameter< int >::type functions(functionsSEXP);
+    Rcpp::traits::input_parameter< bool >::type outside(outsideSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_noisy_functions_cpp(kernel, points, left, log_inverse, w, log_s, functions, outside));
+    return rcpp_result_gen;
+END_RCPP
+}
 // numbers_within_cpp
 bool numbers_within_cpp(const Rcpp::NumericVector& values, double lower, double upper);
 RcppExport SEXP _kernelbayes_numbers_within_cpp(SEXP valuesSEXP, SEXP lowerSEXP, SEXP upperSEXP) {
@@ -755,6 +796,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_asymmetry_cpp", (DL_FUNC) &_kernelbayes_asymmetry_cpp, 1},
     {"_kernelbayes_incomplete_cholesky_features_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_features_cpp, 4},
     {"_kernelbayes_kgs_open_cpp", (DL_FUNC) &_kernelbayes_kgs_open_cpp, 3},
+    {"_kernelbayes_kgs_sites_cpp", (DL_FUNC) &_kernelbayes_kgs_sites_cpp, 3},
+    {"_kernelbayes_kgs_mode_cpp", (DL_FUNC) &_kernelbayes_kgs_mode_cpp, 3},
+    {"_kernelbayes_kgs_noisy_functions_cpp", (DL_FUNC) &_kernelbayes_kgs_noisy_functions_cpp, 8},
     {"_kernelbayes_numbers_within_cpp", (DL_FUNC) &_kernelbayes_numbers_within_cpp, 3},
     {"_kernelbayes_triangles_sound_cpp", (DL_FUNC) &_kernelbayes_triangles_sound_cpp, 2},
     {"_kernelbayes_machines_advance_cpp", (DL_FUNC) &_kernelbayes_machines_advance_cpp, 3},

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/kgs/level.hpp"
+#include "core/kgs/noisy_level.hpp"
 #include "glue/kgs_from_r.hpp"
 #include "glue/lists.hpp"
 #include "glue/tempered.hpp"
@@ -20,18 +21,7 @@ kgs::Data kgs_r::data(const Rcpp::List& list) {
   return out;
 }
 
-namespace {
-
-kgs::Method method(const std::string& name) {
-  return named<kgs::Method>({{"circle", kgs::Method::kCircle},
-                             {"ellipse", kgs::Method::kEllipse},
-                             {"hmc", kgs::Method::kHmc},
-                             {"coordinate", kgs::Method::kCoordinate},
-                             {"block", kgs::Method::kBlock}},
-                            name);
-}
-
-kgs::Noise noise(const Rcpp::List& list) {
+kgs::Noise kgs_r::noise(const Rcpp::List& list) {
   kgs::Noise out;
   const std::string kind = list["kind"];
   out.kind = kind == "fixed"   ? kgs::Noise::kFixed
@@ -46,6 +36,17 @@ kgs::Noise noise(const Rcpp::List& list) {
   return out;
 }
 
+namespace {
+
+kgs::Method method(const std::string& name) {
+  return named<kgs::Method>({{"circle", kgs::Method::kCircle},
+                             {"ellipse", kgs::Method::kEllipse},
+                             {"hmc", kgs::Method::kHmc},
+                             {"coordinate", kgs::Method::kCoordinate},
+                             {"block", kgs::Method::kBlock}},
+                            name);
+}
+
 kgs::Settings settings(const Rcpp::List& config) {
   kgs::Settings out;
   out.method = method(config["method"]);
@@ -53,7 +54,7 @@ kgs::Settings settings(const Rcpp::List& config) {
     out.beta = get<double>(config, "beta");
     return out;
   }
-  out.noise = noise(config["noise"]);
+  out.noise = kgs_r::noise(config["noise"]);
   out.nugget = config["nugget"];
   out.kept = config["kept"];
   const Rcpp::RObject start = config["start"];
@@ -63,11 +64,16 @@ kgs::Settings settings(const Rcpp::List& config) {
 
 }  // namespace
 
-// A ladder if there are costs `beta`, otherwise a chain.
+// A ladder if there are costs `beta`, otherwise a chain; method "leapfrog" has
+// data of its own, see glue_kgs_noisy.cpp.
 // [[Rcpp::export(rng = false)]]
 SEXP kgs_open_cpp(Rcpp::List config, Rcpp::List data,
                   Rcpp::Nullable<Rcpp::List> state) {
   const Schedule schedule = schedule_from_r(config, "beta");
+  if (Rcpp::as<std::string>(config["method"]) == "leapfrog") {
+    return open_tempered<kgs::NoisyLevel>(
+        schedule, kgs_r::noisy_model(config, data), state);
+  }
   kgs::Model model(kgs_r::data(data), settings(config));
   return schedule.ladder
              ? open_tempered<kgs::CostLevel>(schedule, std::move(model), state)

@@ -36,7 +36,7 @@ std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
 }
 
 // The kernel with these bandwidths between points and the centres of a set.
-Eigen::MatrixXd own_values(const srvm::RadialKernel& kernel,
+Eigen::MatrixXd own_values(const RadialKernel& kernel,
                            const Eigen::VectorXd& bandwidths,
                            const Eigen::MatrixXd& x,
                            const Eigen::MatrixXd& centres,

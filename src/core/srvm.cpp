@@ -23,7 +23,7 @@
 #include "srvm/particle.cpp"
 #include "srvm/pool.cpp"
 #include "srvm/pool_memory.cpp"
-#include "srvm/radial_kernel.cpp"
+#
 #include "srvm/scale_move.cpp"
 #include "srvm/scale_steps.cpp"
 #include "srvm/spread.cpp"

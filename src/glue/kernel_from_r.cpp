@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "glue/lists.hpp"
+
 namespace {
 
 Eigen::VectorXd bandwidth_from_r(const Rcpp::List& kernel) {
@@ -47,4 +49,28 @@ kernelbayes::Kernel kernel_from_r(const Rcpp::List& kernel) {
     return type == "sum" ? first + second : first * second;
   }
   throw std::invalid_argument("no built-in kernel of type '" + type + "'");
+}
+
+std::optional<kernelbayes::RadialKernel> learned_kernel(
+    const Rcpp::List& kernel) {
+  const bool learned = kernel.containsElementNamed("bandwidth") &&
+                       TYPEOF(kernel["bandwidth"]) == STRSXP &&
+                       Rcpp::as<std::string>(kernel["bandwidth"]) == "ard";
+  if (!learned) return std::nullopt;
+  using Shape = kernelbayes::RadialKernel::Shape;
+  kernelbayes::RadialKernel out;
+  if (kernel.containsElementNamed("alpha")) out.alpha = kernel["alpha"];
+  if (Rcpp::as<std::string>(kernel["type"]) == "matern") {
+    const double nu = kernel["nu"];
+    out.shape = nu == 0.5   ? Shape::kLaplace
+                : nu == 1.5 ? Shape::kMatern32
+                            : Shape::kMatern52;
+  } else {
+    static const std::map<std::string, Shape> kShapes{
+        {"gaussian", Shape::kGaussian},
+        {"laplace", Shape::kLaplace},
+        {"rational_quadratic", Shape::kRationalQuadratic}};
+    out.shape = named(kShapes, kernel["type"]);
+  }
+  return out;
 }

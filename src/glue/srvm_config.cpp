@@ -46,29 +46,6 @@ const std::map<std::string, History> kHistories{
 
 }  // namespace
 
-std::optional<srvm::RadialKernel> learned_kernel(const Rcpp::List& kernel) {
-  const bool learned = kernel.containsElementNamed("bandwidth") &&
-                       TYPEOF(kernel["bandwidth"]) == STRSXP &&
-                       Rcpp::as<std::string>(kernel["bandwidth"]) == "ard";
-  if (!learned) return std::nullopt;
-  using Shape = srvm::RadialKernel::Shape;
-  srvm::RadialKernel out;
-  if (kernel.containsElementNamed("alpha")) out.alpha = kernel["alpha"];
-  if (Rcpp::as<std::string>(kernel["type"]) == "matern") {
-    const double nu = kernel["nu"];
-    out.shape = nu == 0.5   ? Shape::kLaplace
-                : nu == 1.5 ? Shape::kMatern32
-                            : Shape::kMatern52;
-  } else {
-    static const std::map<std::string, Shape> kShapes{
-        {"gaussian", Shape::kGaussian},
-        {"laplace", Shape::kLaplace},
-        {"rational_quadratic", Shape::kRationalQuadratic}};
-    out.shape = named(kShapes, kernel["type"]);
-  }
-  return out;
-}
-
 // A kernel, or the kernels of a dictionary.
 std::vector<Kernel> kernels(const Rcpp::List& kernel) {
   if (Rcpp::as<std::string>(kernel["type"]) != "dictionary") {

@@ -8,6 +8,7 @@
 
 #include "core/srvm/config.hpp"
 #include "core/srvm/particle.hpp"
+#include "glue/kernel_from_r.hpp"
 
 namespace srvm_r {
 
@@ -15,9 +16,6 @@ using namespace kernelbayes;
 
 /// A kernel, or the kernels of a dictionary.
 std::vector<Kernel> kernels(const Rcpp::List& kernel);
-
-/// If its bandwidths are learned.
-std::optional<srvm::RadialKernel> learned_kernel(const Rcpp::List& kernel);
 
 srvm::Model model(const Rcpp::List& config);
 

@@ -6,6 +6,7 @@
 #include "block.hpp"
 #include "core/tempered.hpp"
 #include "mover.hpp"
+#include "no_counts.hpp"
 #include "noise.hpp"
 
 namespace kernelbayes {
@@ -68,13 +69,6 @@ struct Draws {
   std::vector<double> w, rates;
   std::vector<int> wrong;
   std::vector<double> flipped;
-};
-
-/// Moves are not counted: they never reject.
-struct NoCounts {
-  explicit NoCounts(const Model&) {}
-  void note_exchange(bool) {}
-  void transfer(Archive&) {}
 };
 
 /// A Gibbs sampler of the direction and of the rates of wrong labels.

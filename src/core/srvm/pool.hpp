@@ -11,7 +11,7 @@
 #include "candidate_rows.hpp"
 #include "column_cache.hpp"
 #include "fixed_columns.hpp"
-#include "radial_kernel.hpp"
+#include "../radial_kernel.hpp"
 
 namespace kernelbayes {
 namespace srvm {

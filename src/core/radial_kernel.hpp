@@ -1,10 +1,8 @@
 #pragma once
 
-#include "../arithmetic.hpp"
+#include "arithmetic.hpp"
 
 namespace kernelbayes {
-namespace srvm {
-
 /// A kernel that depends on r^2 = sum_l w_l^2 (x_l - c_l)^2 alone, with inverse
 /// bandwidths w that are learned.
 struct RadialKernel {
@@ -25,7 +23,9 @@ struct RadialKernel {
                 Arithmetic::Columns points, Arithmetic::Vector centre,
                 Arithmetic::Vector factors,
                 Eigen::Ref<Eigen::VectorXd> out) const;
+
+  /// The derivative of the kernel with respect to r^2, at r^2 > 0.
+  double slope(double square) const;
 };
 
-}  // namespace srvm
 }  // namespace kernelbayes

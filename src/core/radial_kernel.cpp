@@ -3,8 +3,6 @@
 #include <cmath>
 
 namespace kernelbayes {
-namespace srvm {
-
 namespace {
 
 Arithmetic::Profile profile(RadialKernel::Shape shape) {
@@ -33,5 +31,21 @@ void RadialKernel::evaluate(const Arithmetic& arithmetic,
   }
 }
 
-}  // namespace srvm
+double RadialKernel::slope(double square) const {
+  const double r = std::sqrt(square);
+  switch (shape) {
+    case Shape::kGaussian:
+      return -0.5 * std::exp(-0.5 * square);
+    case Shape::kLaplace:
+      return r > 0 ? -0.5 * std::exp(-r) / r : 0;
+    case Shape::kMatern32:
+      return -1.5 * std::exp(-std::sqrt(3.0) * r);
+    case Shape::kMatern52:
+      return -5.0 / 6 * (1 + std::sqrt(5.0) * r) *
+             std::exp(-std::sqrt(5.0) * r);
+    default:
+      return -0.5 * std::pow(1 + square / (2 * alpha), -alpha - 1);
+  }
+}
+
 }  // namespace kernelbayes

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "../archive.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+/// Of moves that are not counted.
+struct NoCounts {
+  template <class Model>
+  explicit NoCounts(const Model&) {}
+  void note_exchange(bool) {}
+  void transfer(Archive&) {}
+};
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "../linalg.hpp"
+#include "noise.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+/// Labels of functions with noise of variance 1 that may also be wrong, (G33):
+/// p = a + b P with P the probability that the class with the noise is the
+/// label. With two classes P is a probit of one function. With C > 2 it is a
+/// softmax of C functions, the noise being Gumbel; only their contrasts matter,
+/// of which there are C - 1.
+class NoisyLabels {
+ public:
+  /// @param weight Of each datum in the log likelihood; empty: 1.
+  NoisyLabels(std::vector<int> label, int classes, Eigen::VectorXd weight);
+
+  int size() const { return static_cast<int>(label_.size()); }
+  int classes() const { return classes_; }
+  int functions() const { return classes_ == 2 ? 1 : classes_ - 1; }
+  int label(int datum) const { return label_[datum]; }
+
+  /// The log likelihood; eta: data x functions.
+  double value(const Eigen::MatrixXd& eta, const Rates& rates) const;
+  /// And its derivatives with respect to eta and to one common rate.
+  double value(const Eigen::MatrixXd& eta, const Rates& rates,
+               Eigen::MatrixXd& slope, double& rate_slope) const;
+  /// The expected curvature of each datum, (G35), the mean over functions.
+  Eigen::VectorXd information(const Eigen::MatrixXd& eta,
+                              const Rates& rates) const;
+  /// The probability that each label is wrong, (G34).
+  Eigen::VectorXd wrong(const Eigen::MatrixXd& eta, const Rates& rates) const;
+  /// Probabilities of classes with noise, without wrong labels; one row of eta.
+  Eigen::VectorXd classes_of(
+      const Eigen::Ref<const Eigen::RowVectorXd>& eta) const;
+
+ private:
+  struct Mixture {
+    double base, gain;  // a and b
+  };
+  Mixture mixture(int datum, const Rates& rates) const;
+  double own(int datum, const Eigen::MatrixXd& eta) const;
+  double weight(int datum) const {
+    return weight_.size() == 0 ? 1 : weight_[datum];
+  }
+
+  std::vector<int> label_;
+  int classes_;
+  Eigen::VectorXd weight_;
+  Eigen::MatrixXd contrasts_;  // classes x functions, orthonormal columns
+};
+
+/// 1 / sd of the standard Gumbel distribution's noise: a softmax of this times
+/// functions has noise of variance 1.
+constexpr double kGumbel = 1.28254983016186409554;
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,242 @@
+#include "noisy_level.hpp"
+
+#include "kernelbayes/constants.hpp"
+#include "normal_vector.hpp"
+#include "slice.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+MatrixXd normal_matrix(Eigen::Index rows, Eigen::Index columns, Rng& rng) {
+  const VectorXd z = normal_vector(rows * columns, rng);
+  return Eigen::Map<const MatrixXd>(z.data(), rows, columns);
+}
+
+void append(std::vector<double>& to, const Eigen::Ref<const VectorXd>& values) {
+  to.insert(to.end(), values.data(), values.data() + values.size());
+}
+
+double logit(double share) { return std::log(share / (1 - share)); }
+
+}  // namespace
+
+void NoisyDraws::transfer(Archive& archive) {
+  archive("w", w);
+  archive("log_s", log_s);
+  archive("rates", rates);
+  archive("log_inverse", log_inverse);
+  archive("log_lik", log_lik);
+  archive("wrong", wrong);
+  archive("flipped", flipped, Want::of(flipped.size()));
+}
+
+NoisyLevel::NoisyLevel(const NoisyModel& model, int, Rng& rng)
+    : model_(&model), rates_(start_rates(model.noise)) {
+  // A bandwidth at which the pivots' matrix has no factor is no place to start.
+  constexpr int kTries = 20;
+  const Eigen::Index n = model.proposal.centre.size();
+  for (int k = 0; k < kTries && (k == 0 || !place_.span.ok()); ++k) {
+    place_ = place_at(normal_vector(n, rng));
+  }
+  if (!place_.span.ok()) place_ = place_at(VectorXd::Zero(n));
+  w_ = place_.whitened.to_w(
+      normal_matrix(model.rank(), model.labels.functions(), rng));
+  log_s_ = model.learns_scale
+               ? expected_log_s(place_.x) + model.start_sd * rng.normal()
+               : model.log_s;
+  if (model.noise.kind != Noise::kFixed) {
+    const double spread = std::exp(0.5 * rng.normal());
+    const double rate =
+        std::min(model.start_rate * spread, 0.9 * rate_bound(2));
+    for (double& each : rates_) each = rate;
+  }
+}
+
+VectorXd NoisyLevel::log_inverse(const VectorXd& x) const {
+  if (!model_->learned) return {};
+  const LearnedKernel& learned = *model_->learned;
+  const Proposal& proposal = model_->proposal;
+  return learned.offset +
+         learned.design * (proposal.centre + proposal.root * x);
+}
+
+double NoisyLevel::expected_log_s(const VectorXd& x) const {
+  if (!model_->learns_scale) return model_->log_s;
+  return model_->start_log_s + model_->proposal.slope.dot(x);
+}
+
+NoisyLevel::Place NoisyLevel::place_at(VectorXd x) const {
+  Place out;
+  out.span = span_at(*model_, log_inverse(x));
+  if (out.span.ok()) {
+    out.whitened = Whitened(out.span.features(), std::exp(expected_log_s(x)),
+                            model_->sites);
+  }
+  out.x = std::move(x);
+  return out;
+}
+
+MatrixXd NoisyLevel::eta() const { return s() * (place_.span.features() * w_); }
+
+void NoisyLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
+  constexpr int kTrajectories = 2, kProposals = 2;
+  if (turn.time == turn.warmup) step_.settle();
+  for (int k = 0; k < kTrajectories; ++k) {
+    const double acceptance = move_w(rng);
+    if (turn.adapts()) step_.note(acceptance);
+  }
+  if (model_->noise.kind != Noise::kFixed) move_rates(rng);
+  if (model_->learns_scale) move_scale(rng);
+  if (!model_->learned) return;
+  for (int k = 0; k < kProposals; ++k) move_bandwidths(rng);
+}
+
+// Leapfrog steps between which z and the momentum rotate: (G40).
+double NoisyLevel::move_w(Rng& rng) {
+  constexpr int kMostSteps = 40;
+  const MatrixXd& features = place_.span.features();
+  MatrixXd z = place_.whitened.to_z(w_), w = w_, slope, pull;
+  MatrixXd momentum = normal_matrix(z.rows(), z.cols(), rng);
+  double ignored;
+  const auto evaluate = [&] {
+    const double value =
+        model_->labels.value(s() * (features * w), rates_, slope, ignored);
+    pull = place_.whitened.slope(s() * (features.transpose() * slope) - w) + z;
+    return value - 0.5 * w.squaredNorm();
+  };
+  const double before = evaluate() - 0.5 * momentum.squaredNorm();
+  const double length = kPi / 2 * (0.8 + 0.4 * rng.uniform());
+  const double size = step_.size();
+  const int steps =
+      std::clamp(static_cast<int>(std::lround(std::min(length / size, 1e3))), 1,
+                 kMostSteps);
+  const double cosine = std::cos(size), sine = std::sin(size);
+  double after = before;
+  for (int k = 0; k < steps; ++k) {
+    momentum += 0.5 * size * pull;
+    const MatrixXd from = z;
+    z = cosine * from + sine * momentum;
+    momentum = cosine * momentum - sine * from;
+    w = place_.whitened.to_w(z);
+    after = evaluate();
+    momentum += 0.5 * size * pull;
+  }
+  const double gain = after - 0.5 * momentum.squaredNorm() - before;
+  if (!std::isfinite(gain)) return 0;
+  if (rng.uniform() < std::exp(gain)) w_ = w;
+  return std::min(1.0, std::exp(gain));
+}
+
+// Each logit of its share of the bound, given the other rate.
+void NoisyLevel::move_rates(Rng& rng) {
+  constexpr double kFar = 30;
+  const MatrixXd at = eta();
+  const Noise& noise = model_->noise;
+  for (std::size_t c = 0; c < rates_.size(); ++c) {
+    const double bound = noise.kind == Noise::kByClass
+                             ? 1 - rates_[1 - c]
+                             : rate_bound(model_->labels.classes());
+    Rates rates = rates_;
+    const auto rate_of = [&](double t) { return bound / (1 + std::exp(-t)); };
+    const auto log_density = [&](double t) {
+      if (std::abs(t) > kFar) return -std::numeric_limits<double>::infinity();
+      const double rate = rate_of(t);
+      rates[c] = rate;
+      return model_->labels.value(at, rates) + noise.a * std::log(rate) +
+             (noise.b - 1) * std::log1p(-rate) - std::log1p(std::exp(t));
+    };
+    rates_[c] = rate_of(slice(logit(rates_[c] / bound), 1, log_density, rng));
+  }
+}
+
+// Given w, then given s w: (G36).
+void NoisyLevel::move_scale(Rng& rng) {
+  const MatrixXd f = place_.span.features() * w_;
+  const auto log_prior = [&](double t) {
+    const double gap = (t - model_->log_s) / model_->log_s_sd;
+    return -0.5 * gap * gap;
+  };
+  log_s_ = slice(
+      log_s_, 0.5,
+      [&](double t) {
+        return model_->labels.value(std::exp(t) * f, rates_) + log_prior(t);
+      },
+      rng);
+  const double from = log_s_;
+  const double squares = w_.squaredNorm(), n = static_cast<double>(w_.size());
+  log_s_ = slice(
+      log_s_, 0.3,
+      [&](double t) {
+        return -0.5 * squares * std::exp(2 * (from - t)) - n * t + log_prior(t);
+      },
+      rng);
+  w_ *= std::exp(from - log_s_);
+}
+
+double NoisyLevel::log_density(const Place& place, const MatrixXd& w,
+                               double log_s) const {
+  const Proposal& proposal = model_->proposal;
+  const VectorXd h = proposal.centre + proposal.root * place.x;
+  double out = model_->labels.value(
+                   std::exp(log_s) * (place.span.features() * w), rates_) -
+               0.5 * w.squaredNorm() + place.whitened.log_volume() -
+               0.5 * h.squaredNorm() + 0.5 * place.x.squaredNorm();
+  if (model_->learns_scale) {
+    const double gap = (log_s - model_->log_s) / model_->log_s_sd;
+    out -= 0.5 * gap * gap;
+  }
+  return out;
+}
+
+// (G41): z is held, log s keeps its distance from its expectation.
+void NoisyLevel::move_bandwidths(Rng& rng) {
+  const double size = std::pow(10.0, -1.3 * rng.uniform());
+  VectorXd x = std::sqrt(1 - size * size) * place_.x +
+               size * normal_vector(place_.x.size(), rng);
+  const double log_s = log_s_ + expected_log_s(x) - expected_log_s(place_.x);
+  Place to = place_at(std::move(x));
+  if (!to.span.ok()) return;
+  const MatrixXd w = to.whitened.to_w(place_.whitened.to_z(w_));
+  const double gain =
+      log_density(to, w, log_s) - log_density(place_, w_, log_s_);
+  if (!(std::log(1 - rng.uniform()) < gain)) return;
+  place_ = std::move(to);
+  w_ = w;
+  log_s_ = log_s;
+}
+
+void NoisyLevel::record(Draws& draws, Rng&) const {
+  const MatrixXd at = eta();
+  append(draws.w, Eigen::Map<const VectorXd>(w_.data(), w_.size()));
+  draws.log_s.push_back(log_s_);
+  draws.rates.insert(draws.rates.end(), rates_.begin(), rates_.end());
+  append(draws.log_inverse, log_inverse(place_.x));
+  draws.log_lik.push_back(model_->labels.value(at, rates_));
+  const VectorXd wrong = model_->labels.wrong(at, rates_);
+  VectorXd by_class = VectorXd::Zero(model_->labels.classes());
+  for (int i = 0; i < wrong.size(); ++i) {
+    by_class[model_->labels.label(i)] += wrong[i];
+    draws.flipped[i] += wrong[i];
+  }
+  append(draws.wrong, by_class);
+}
+
+void NoisyLevel::transfer(Archive& archive) {
+  VectorXd x = place_.x;
+  archive("x", x, Want::of(x.size()));
+  archive("w", w_, w_.rows(), w_.cols());
+  archive("log_s", log_s_);
+  archive("rates", rates_, Want::between(0, 1, rates_.size()));
+  step_.transfer(archive);
+  if (!archive.reading()) return;
+  place_ = place_at(std::move(x));
+  if (!place_.span.ok()) throw DamagedState("bandwidths without features");
+}
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,156 @@
+#include "noisy_mode.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace kernelbayes {
+namespace kgs {
+
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// The prior of the logit of a rate below a bound; `slope` is its derivative.
+double log_rate_prior(const Noise& noise, double rate, double bound,
+                      double& slope) {
+  const double share = rate / bound;
+  slope = (noise.a / rate - (noise.b - 1) / (1 - rate) - 1 / (bound - rate)) *
+          rate * (1 - share);
+  return noise.a * std::log(rate) + (noise.b - 1) * std::log1p(-rate) +
+         std::log1p(-share);
+}
+
+Sites sites_at(const NoisyLabels& labels, const MatrixXd& eta,
+               const Rates& rates) {
+  Sites out;
+  MatrixXd slope;
+  double ignored;
+  labels.value(eta, rates, slope, ignored);
+  out.precision = labels.information(eta, rates);
+  out.pull = out.precision.asDiagonal() * eta + slope;
+  return out;
+}
+
+}  // namespace
+
+double rate_bound(int classes) { return (classes - 1.0) / classes; }
+
+Parameters::Parameters(const NoisyModel& model) : model_(&model) {
+  if (model.learns_scale) s_ = size_++;
+  if (model.noise.kind != Noise::kFixed) rate_ = size_++;
+  if (model.learned) {
+    h_ = size_;
+    size_ += static_cast<int>(model.learned->design.cols());
+  }
+}
+
+double Parameters::log_s(const VectorXd& at) const {
+  return s_ < 0 ? model_->log_s : at[s_];
+}
+
+Rates Parameters::rates(const VectorXd& at) const {
+  if (rate_ < 0) return start_rates(model_->noise);
+  const double bound = rate_bound(model_->labels.classes());
+  const double rate = bound / (1 + std::exp(-at[rate_]));
+  return Rates(model_->noise.kind == Noise::kByClass ? 2 : 1, rate);
+}
+
+VectorXd Parameters::log_inverse(const VectorXd& at) const {
+  if (h_ < 0) return {};
+  const LearnedKernel& learned = *model_->learned;
+  return learned.offset + learned.design * at.tail(size_ - h_);
+}
+
+double Parameters::log_prior(const VectorXd& at, VectorXd& slope) const {
+  double out = 0;
+  if (s_ >= 0) {
+    const double gap = (at[s_] - model_->log_s) / model_->log_s_sd;
+    out -= 0.5 * gap * gap;
+    slope[s_] -= gap / model_->log_s_sd;
+  }
+  if (rate_ >= 0) {
+    double change;
+    out += log_rate_prior(model_->noise, rates(at)[0],
+                          rate_bound(model_->labels.classes()), change);
+    slope[rate_] += change;
+  }
+  if (h_ >= 0) {
+    out -= 0.5 * at.tail(size_ - h_).squaredNorm();
+    slope.tail(size_ - h_) -= at.tail(size_ - h_);
+  }
+  return out;
+}
+
+Span span_at(const NoisyModel& model, const VectorXd& log_inverse) {
+  return model.learned ? Span(*model.learned, log_inverse)
+                       : Span(model.features);
+}
+
+Sites find_sites(const NoisyModel& model, const Span& span, double s,
+                 const Rates& rates) {
+  constexpr int kSteps = 12;
+  constexpr double kLong = 3, kShort = 1e-2;
+  MatrixXd w = MatrixXd::Zero(model.rank(), model.labels.functions());
+  const double root = std::sqrt(static_cast<double>(w.size()));
+  for (int k = 0; k < kSteps; ++k) {
+    const Sites sites =
+        sites_at(model.labels, s * (span.features() * w), rates);
+    const MatrixXd step = Whitened(span.features(), s, sites).mean() - w;
+    w += (step.norm() > kLong * root ? 0.5 : 1.0) * step;
+    if (step.norm() < kShort * root) break;
+  }
+  return sites_at(model.labels, s * (span.features() * w), rates);
+}
+
+// (G42) and its derivatives by (G43) and (G44).
+double approximate_evidence(const NoisyModel& model, const VectorXd& at,
+                            VectorXd& slope) {
+  const Parameters parameters(model);
+  slope = VectorXd::Zero(parameters.size());
+  const double s = std::exp(parameters.log_s(at));
+  const Rates rates = parameters.rates(at);
+  const Span span = span_at(model, parameters.log_inverse(at));
+  if (!span.ok() || !std::isfinite(s)) {
+    return -std::numeric_limits<double>::infinity();
+  }
+  const MatrixXd features = s * span.features();
+  const Whitened guess(features, 1, model.sites);
+  const MatrixXd& w = guess.mean();
+  MatrixXd of_eta;
+  double of_rate;
+  double out = model.labels.value(features * w, rates, of_eta, of_rate) -
+               0.5 * w.squaredNorm() + guess.log_volume();
+  if (parameters.rate_at() >= 0) {
+    const double bound = rate_bound(model.labels.classes());
+    slope[parameters.rate_at()] = of_rate * rates[0] * (1 - rates[0] / bound);
+  }
+  if (parameters.s_at() >= 0 || parameters.h_at() >= 0) {
+    const MatrixXd of_w = features.transpose() * of_eta - w;
+    MatrixXd back = guess.slope(of_w);
+    const auto upper =
+        guess.factor().transpose().triangularView<Eigen::Upper>();
+    upper.solveInPlace(back);
+    MatrixXd inverse = guess.slope(MatrixXd::Identity(w.rows(), w.rows()));
+    upper.solveInPlace(inverse);
+    const MatrixXd across = back * w.transpose();
+    const MatrixXd of_square = -0.5 * (static_cast<double>(w.cols()) * inverse +
+                                       across + across.transpose());
+    MatrixXd of_features = features * (2 * of_square);
+    of_features = model.sites.precision.asDiagonal() * of_features;
+    of_features.noalias() += of_eta * w.transpose();
+    of_features.noalias() += model.sites.pull * back.transpose();
+    if (parameters.s_at() >= 0) {
+      slope[parameters.s_at()] = of_features.cwiseProduct(features).sum();
+    }
+    if (parameters.h_at() >= 0) {
+      slope.tail(parameters.size() - parameters.h_at()) =
+          model.learned->design.transpose() *
+          span.slope(*model.learned, s * of_features);
+    }
+  }
+  return out + parameters.log_prior(at, slope);
+}
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+
+#include "../radial_kernel.hpp"
+#include "noisy_labels.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+/// A normal approximation of the likelihood of eta, the same for every function
+/// but for the mean: precisions of each datum, and precisions times means.
+struct Sites {
+  Eigen::VectorXd precision;  // data
+  Eigen::MatrixXd pull;       // data x functions
+};
+
+/// Bandwidths that are learned, (G37): the logarithms of their inverses are
+/// offset + design h, h standard normal. The kernel has a constant added.
+struct LearnedKernel {
+  RadialKernel kernel;
+  Eigen::MatrixXd points, pivots;  // data x predictors, rank x predictors
+  double bias = 1;
+  Eigen::VectorXd offset;
+  Eigen::MatrixXd design;
+};
+
+/// A normal approximation of the posterior of h, (G41): centre + root x. The
+/// mean of log s is linear in x.
+struct Proposal {
+  Eigen::VectorXd centre, slope;
+  Eigen::MatrixXd root;  // lower triangular
+};
+
+/// Functions with noise: eta = s Phi w, w standard normal, s^2 = 1 / nugget,
+/// Phi the square root of a kernel matrix. Shared by chains; levels refer to
+/// it.
+struct NoisyModel {
+  int levels() const { return 1; }
+  int rank() const {
+    return static_cast<int>(learned ? learned->pivots.rows() : features.cols());
+  }
+
+  NoisyLabels labels;
+  Noise noise;
+  bool learns_scale = true;        // s
+  double log_s = 0, log_s_sd = 1;  // its prior, or its value
+  Eigen::MatrixXd features;        // data x rank, of a kernel that is given
+  std::optional<LearnedKernel> learned;
+  Sites sites;
+  Proposal proposal;
+  double start_log_s = 0, start_sd = 0.3, start_rate = 0.1;
+};
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,105 @@
+#include "span.hpp"
+
+#include <Eigen/Cholesky>
+
+#include "triangular_slope.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Relative to the diagonal: narrow and wide kernels may both make the matrix
+// singular up to rounding.
+constexpr double kJitter = 1e-6;
+
+MatrixXd kernel_at(const LearnedKernel& learned, const VectorXd& squares,
+                   const MatrixXd& points) {
+  const Arithmetic& arithmetic = Arithmetic::best();
+  const VectorXd ones = VectorXd::Ones(points.rows());
+  MatrixXd out(points.rows(), learned.pivots.rows());
+  for (Index k = 0; k < out.cols(); ++k) {
+    const VectorXd pivot = learned.pivots.row(k);
+    learned.kernel.evaluate(arithmetic, squares, points, pivot, ones,
+                            out.col(k));
+  }
+  out.array() += learned.bias;
+  return out;
+}
+
+// weight x the derivative of the kernel with respect to r^2.
+MatrixXd square_slopes(const LearnedKernel& learned, const VectorXd& squares,
+                       const MatrixXd& points, const MatrixXd& weight) {
+  MatrixXd out(weight.rows(), weight.cols());
+  VectorXd distance(points.rows());
+  for (Index k = 0; k < out.cols(); ++k) {
+    const VectorXd pivot = learned.pivots.row(k);
+    Arithmetic::best().squared_distances(squares, points, pivot, distance);
+    for (Index i = 0; i < distance.size(); ++i) {
+      out(i, k) = weight(i, k) == 0
+                      ? 0
+                      : weight(i, k) * learned.kernel.slope(distance[i]);
+    }
+  }
+  return out;
+}
+
+// sum_ik weight_ik (x_ij - u_kj)^2 for each predictor j.
+VectorXd weighted_squares(const MatrixXd& x, const MatrixXd& u,
+                          const MatrixXd& weight) {
+  const MatrixXd across = weight * u;
+  const VectorXd rows = weight.rowwise().sum();
+  const VectorXd columns = weight.colwise().sum();
+  return (x.array().square().matrix().transpose() * rows) +
+         (u.array().square().matrix().transpose() * columns) -
+         2 * x.cwiseProduct(across).colwise().sum().transpose();
+}
+
+}  // namespace
+
+Span::Span(const LearnedKernel& learned, const VectorXd& log_inverse,
+           const MatrixXd& points)
+    : squares_((2 * log_inverse.array()).exp()) {
+  pivots_ = kernel_at(learned, squares_, learned.pivots);
+  factor_ = pivots_;
+  factor_.diagonal().array() += kJitter * (1 + learned.bias);
+  const Eigen::LLT<Eigen::Ref<MatrixXd>> llt(factor_);
+  ok_ = llt.info() == Eigen::Success;
+  if (!ok_) return;
+  kernel_ = kernel_at(learned, squares_, points);
+  features_ = kernel_;
+  factor_.transpose()
+      .triangularView<Eigen::Upper>()
+      .solveInPlace<Eigen::OnTheRight>(features_);
+}
+
+VectorXd Span::left_out(const LearnedKernel& learned) const {
+  return (1 + learned.bias - features_.rowwise().squaredNorm().array())
+      .max(0.0)
+      .matrix();
+}
+
+VectorXd Span::slope(const LearnedKernel& learned,
+                     const MatrixXd& of_features) const {
+  // Phi L' = K.
+  MatrixXd of_kernel = of_features;
+  factor_.triangularView<Eigen::Lower>().solveInPlace<Eigen::OnTheRight>(
+      of_kernel);
+  const MatrixXd of_factor = -(of_kernel.transpose() * features_);
+  const MatrixXd of_pivots = cholesky_slope(factor_, of_factor);
+  const VectorXd change =
+      weighted_squares(
+          learned.points, learned.pivots,
+          square_slopes(learned, squares_, learned.points, of_kernel)) +
+      weighted_squares(
+          learned.pivots, learned.pivots,
+          square_slopes(learned, squares_, learned.pivots, of_pivots));
+  return 2 * squares_.cwiseProduct(change);
+}
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,43 @@
+#include "whitened.hpp"
+
+#include <Eigen/Cholesky>
+
+namespace kernelbayes {
+namespace kgs {
+
+using Eigen::MatrixXd;
+
+Whitened::Whitened(const MatrixXd& features, double s, const Sites& sites) {
+  const MatrixXd scaled =
+      (s * sites.precision.cwiseSqrt()).asDiagonal() * features;
+  factor_ = Arithmetic::best().squares(scaled);
+  factor_.diagonal().array() += 1;
+  const Eigen::LLT<Eigen::Ref<MatrixXd>> llt(factor_);
+  mean_ = s * (features.transpose() * sites.pull);
+  factor_.triangularView<Eigen::Lower>().solveInPlace(mean_);
+  factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(mean_);
+}
+
+MatrixXd Whitened::to_w(const MatrixXd& z) const {
+  MatrixXd out = z;
+  factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(out);
+  return out + mean_;
+}
+
+MatrixXd Whitened::to_z(const MatrixXd& w) const {
+  return factor_.transpose().triangularView<Eigen::Upper>() * (w - mean_);
+}
+
+MatrixXd Whitened::slope(const MatrixXd& of_w) const {
+  MatrixXd out = of_w;
+  factor_.triangularView<Eigen::Lower>().solveInPlace(out);
+  return out;
+}
+
+double Whitened::log_volume() const {
+  return -static_cast<double>(mean_.cols()) *
+         factor_.diagonal().array().log().sum();
+}
+
+}  // namespace kgs
+}  // namespace kernelbayes
