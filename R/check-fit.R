@@ -42,7 +42,12 @@ object_layout.kb_bark_multinomial <- function(object) {
 
 #' @export
 object_layout.kb_kgs <- function(object) {
-  list(layout = kgs_layout)
+  list(layout = kgs_layout, at = list(layout_of_run = kgs_run_layout))
+}
+
+#' @export
+object_layout.kb_kgs_noisy <- function(object) {
+  list(layout = kgs_layout, at = list(layout_of_run = noisy_run_layout))
 }
 
 #' @export

@@ -134,9 +134,10 @@ kgs.default <- function(x, ...) refuse_data(x, missing(x))
 #' @export
 kgs.formula <- function(formula, data, kernel = kernel_gaussian("median"),
                         noise = noise_beta(), bias = 1, nugget = 0,
+                        prior = kgs_prior(),
                         method = c(
                           "auto", "circle", "ellipse", "hmc", "block",
-                          "coordinate"
+                          "coordinate", "leapfrog"
                         ), rank = NULL, control = mcmc_control(),
                         scale = TRUE, na_action = c("fail", "omit"),
                         seed = NULL, progress = NULL, ...) {
@@ -200,35 +201,61 @@ new_kgs <- function(mould, settings, control, seed, started, called) {
       runs = vector("list", control$chains), time = 0L, status = "started",
       seconds = 0
     ),
-    class = c("kb_kgs", "kb_mcmc", "kb_fit")
+    class = c(
+      if (is_noisy(settings)) "kb_kgs_noisy", "kb_kgs", "kb_mcmc", "kb_fit"
+    )
   )
 }
 
 # Settings that are determined by the data at the first call
 kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
-                         scale) {
+                         scale, prior = kgs_prior()) {
   scale <- check_flag(scale)
   classes <- nlevels(mould$y)
   check_classes_present(mould$y, mould$outcome_name)
   noise <- check_label_noise(noise, classes)
   bias <- check_number(bias, 0)
-  nugget <- check_number(nugget, 0)
+  nugget <- check_nugget(nugget)
+  check_class(prior, "kb_kgs_prior", "`kgs_prior()`")
   scaling <- scaling_learn(mould$x, mould$y, scale)
   x <- scaling_x(scaling, mould$x)
   kernel <- resolve_kgs_kernel(kernel, x)
-  with_bias <- if (bias > 0) kernel + kernel_constant(bias) else kernel
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
-  method <- check_kgs_method(method, classes, nugget, nrow(distinct))
-  rank <- check_rank(rank, nrow(distinct), kernel)
+  method <- check_kgs_method(method, classes, nugget, nrow(distinct), kernel)
+  rank <- check_rank(rank, nrow(distinct), kernel, method)
   settings <- list(
     kernel = kernel, noise = noise, bias = bias, nugget = nugget,
-    method = method,
-    scaling = scaling, scale = scale, classes = classes, rank_limit = rank,
-    basis = kgs_basis(with_bias, distinct, rank)
+    method = method, prior = prior, bandwidth = median_of(kernel, x),
+    scaling = scaling, scale = scale, classes = classes, rank_limit = rank
   )
+  settings$basis <- kgs_basis(kernel_of_basis(settings), distinct, rank)
   check_basis(settings$basis)
   settings$explained <- nugget_explained(settings, x)
+  if (is_noisy(settings)) settings$noisy <- learn_noisy(settings, x, mould$y)
   settings
+}
+
+# The median distance, where bandwidths are learned
+median_of <- function(kernel, x) {
+  if (learned_bandwidths(kernel) == "none") NULL else bandwidth_median(x)
+}
+
+# With the bias; bandwidths that are learned are at their median here
+kernel_of_basis <- function(settings) {
+  kernel <- settings$kernel
+  which <- learned_bandwidths(kernel)
+  if (which != "none") kernel <- kernel_fill(kernel, which, settings$bandwidth)
+  if (settings$bias > 0) kernel + kernel_constant(settings$bias) else kernel
+}
+
+learn_noisy <- function(settings, x, y) {
+  config <- noisy_config(settings, ncol(x))
+  config$bound <- (settings$classes - 1) / settings$classes
+  learn_proposal(config, noisy_data(settings, x, y))
+}
+
+check_nugget <- function(nugget) {
+  if (identical(nugget, "learn")) nugget else check_number(nugget, 0)
 }
 
 check_classes_present <- function(y, arg) {
@@ -244,17 +271,23 @@ check_classes_present <- function(y, arg) {
 resolve_kgs_kernel <- function(kernel, x) {
   check_kernel(kernel)
   check_kernel_dimension(kernel, ncol(x))
-  kernel_resolve(kernel, x)
+  if (learned_bandwidths(kernel) == "none") kernel_resolve(kernel, x) else kernel
 }
 
-kgs_methods <- c("auto", "circle", "ellipse", "hmc", "block", "coordinate")
+kgs_methods <- c(
+  "auto", "circle", "ellipse", "hmc", "block", "coordinate", "leapfrog"
+)
 
 # Above these sizes the full rank, and "hmc", take long.
 kgs_full_points <- 1500
 kgs_hmc_points <- 2500
 
-check_kgs_method <- function(method, classes, nugget, points) {
+check_kgs_method <- function(method, classes, nugget, points, kernel) {
   method <- check_choice(method, kgs_methods)
+  learned <- identical(nugget, "learn") || learned_bandwidths(kernel) != "none"
+  if (learned || method == "leapfrog") {
+    return(check_leapfrog(method, nugget))
+  }
   if (method == "auto") {
     if (nugget > 0 && classes == 2) {
       return("block")
@@ -272,9 +305,31 @@ check_kgs_method <- function(method, classes, nugget, points) {
   method
 }
 
+# The only sampler that learns the nugget and bandwidths
+check_leapfrog <- function(method, nugget) {
+  if (!method %in% c("auto", "leapfrog")) {
+    kb_abort(c(
+      "{.code method = \"{method}\"} cannot learn the nugget or bandwidths.",
+      i = "{.code method = \"leapfrog\"} can; or give a number and a kernel with
+           a known bandwidth."
+    ), "argument", argument = "method")
+  }
+  if (identical(nugget, 0)) {
+    kb_abort(c(
+      "{.arg nugget} must be positive, or {.val learn}, where bandwidths are
+       learned and with {.code method = \"leapfrog\"}.",
+      x = "It is 0."
+    ), "argument", argument = "nugget")
+  }
+  "leapfrog"
+}
+
 # The largest rank, also for rows added later
-check_rank <- function(rank, points, kernel) {
+check_rank <- function(rank, points, kernel, method) {
   if (is.null(rank)) {
+    if (method == "leapfrog") {
+      return(if (learned_bandwidths(kernel) == "none") 200L else 100L)
+    }
     return(if (points <= kgs_full_points) Inf else 200L)
   }
   rank <- check_count(rank, 1)

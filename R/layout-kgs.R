@@ -11,15 +11,20 @@ kgs_layout <- c(layout(
   .n_rates = if (settings$noise$kind == "class") 2 else 1,
   first_warmup = maybe(counts()),
   starts = maybe(each(maybe(numbers(NULL)))),
-  runs = each(maybe(holds(kgs_run_layout))),
+  runs = each(maybe(holds(layout_of_run))),
   .some = rule(length(runs) > 0, "of a run at least")
 ))
 
 kgs_settings_layout <- layout(
   classes = counts(1, length(mould$levels), length(mould$levels)),
-  kernel = resolved_kernel(columns), noise = holds(label_noise_layout),
-  bias = numbers(1, 0), nugget = numbers(1, 0),
   method = strings(1, setdiff(kgs_methods, "auto")),
+  kernel = if (method == "leapfrog") learnable_kernel(columns) else {
+    resolved_kernel(columns)
+  },
+  noise = holds(label_noise_layout), bias = numbers(1, 0),
+  nugget = if (method == "leapfrog") such_that(
+    is_noisy_nugget, "a positive number or \"learn\""
+  ) else numbers(1, 0),
   .blocks = rule(
     method != "block" || classes == 2 && nugget > 0, "a method for its classes"
   ),
@@ -57,6 +62,22 @@ kgs_run_layout <- layout(
   levels = where(settings$method != "block", each(holds(layout(
     g = numbers(kgs_dimension(fit))
   )), 1)),
+  seconds = numbers(1, 0)
+)
+
+noisy_run_layout <- layout(
+  time = counts(1, 0, control$warmup + control$iter),
+  .draws_kept = length(.object$draws$log_lik),
+  .bandwidths = if (is.null(settings$noisy$learned)) 0 else columns,
+  draws = holds(layout(
+    w = numbers(draws_kept * rank_of(settings$basis) * (settings$classes - 1)),
+    log_s = numbers(draws_kept, -50, 50), rates = numbers(
+      draws_kept * n_rates, 0, 1
+    ), log_inverse = numbers(draws_kept * bandwidths, -100, 100),
+    log_lik = numbers(draws_kept),
+    wrong = numbers(draws_kept * settings$classes, 0, rows),
+    flipped = numbers(rows, 0)
+  )),
   seconds = numbers(1, 0)
 )
 

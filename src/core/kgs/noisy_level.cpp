@@ -185,7 +185,7 @@ double NoisyLevel::log_density(const Place& place, const MatrixXd& w,
   double out = model_->labels.value(
                    std::exp(log_s) * (place.span.features() * w), rates_) -
                0.5 * w.squaredNorm() + place.whitened.log_volume() -
-               0.5 * h.squaredNorm() + 0.5 * place.x.squaredNorm();
+               0.5 * h.squaredNorm();
   if (model_->learns_scale) {
     const double gap = (log_s - model_->log_s) / model_->log_s_sd;
     out -= 0.5 * gap * gap;
@@ -193,17 +193,22 @@ double NoisyLevel::log_density(const Place& place, const MatrixXd& w,
   return out;
 }
 
-// (G41): z is held, log s keeps its distance from its expectation.
+// (G41): z is held, log s keeps its distance from its expectation. Steps in
+// proportion to x - 0 leave a normal distribution invariant; those of a random
+// walk return from tails that are longer than its.
 void NoisyLevel::move_bandwidths(Rng& rng) {
-  const double size = std::pow(10.0, -1.3 * rng.uniform());
-  VectorXd x = std::sqrt(1 - size * size) * place_.x +
-               size * normal_vector(place_.x.size(), rng);
-  const double log_s = log_s_ + expected_log_s(x) - expected_log_s(place_.x);
+  const VectorXd& from = place_.x;
+  const bool walk = rng.uniform() < 0.5;
+  double size = std::pow(10.0, -1.3 * rng.uniform());
+  if (walk) size *= 2.4 / std::sqrt(static_cast<double>(from.size()));
+  const double keep = walk ? 1 : std::sqrt(1 - size * size);
+  VectorXd x = keep * from + size * normal_vector(from.size(), rng);
+  const double log_s = log_s_ + expected_log_s(x) - expected_log_s(from);
   Place to = place_at(std::move(x));
   if (!to.span.ok()) return;
   const MatrixXd w = to.whitened.to_w(place_.whitened.to_z(w_));
-  const double gain =
-      log_density(to, w, log_s) - log_density(place_, w_, log_s_);
+  double gain = log_density(to, w, log_s) - log_density(place_, w_, log_s_);
+  if (!walk) gain += 0.5 * (to.x.squaredNorm() - from.squaredNorm());
   if (!(std::log(1 - rng.uniform()) < gain)) return;
   place_ = std::move(to);
   w_ = w;
