@@ -7,11 +7,11 @@
 #'
 #' @section The criteria:
 #' All increase with the uncertainty of a label. With p the probabilities of a
-#' point's noisy label and H the entropy, in nats:
+#' point's recorded label and H the entropy, in nats:
 #' * `"bald"`: H(p) minus the posterior mean of the entropy of the label given
 #'   f, which is the information of the label about f at that point (Houlsby and
 #'   others, 2011). Label noise and the nugget add no information.
-#' * `"entropy"`: H(p), as in the paper, but for the noisy label.
+#' * `"entropy"`: H(p), as in the paper, but for the recorded label.
 #' * `"margin"`: 1 minus the difference of the probabilities of the two most
 #'   probable true classes.
 #'
@@ -21,8 +21,8 @@
 #' @section Diverse batches:
 #' With `diverse = TRUE` the points already chosen are taken into account: a
 #' point's score is multiplied by the share of the variance of its label's
-#' probability that would remain given noisy labels of the chosen points, in the
-#' Gaussian approximation to joint draws of all labels (as in [transduce()],
+#' probability that would remain given recorded labels of the chosen points, in
+#' the Gaussian approximation to joint draws of all labels (as in [transduce()],
 #' from at most 1000 draws). This maximises, step by step, the determinant of
 #' the scores times the labels' correlations (Kulesza and Taskar, 2012), a cheap
 #' substitute for the joint information of Kirsch and others (2019). A point
@@ -112,7 +112,7 @@ acquire.kb_kgs <- function(fit, pool, n = 1,
 
 # Scores of ?acquire: (G21) and its parts.
 acquisition_score <- function(fit, x, criterion, complement) {
-  p <- kgs_probability(fit, x, complement, noisy = criterion != "margin")
+  p <- kgs_probability(fit, x, complement, recorded = criterion != "margin")
   switch(criterion,
     bald = pmax(entropy_of(p) - entropy_given_f(fit, x, complement), 0),
     entropy = entropy_of(p), margin = margin_score(p)

@@ -265,8 +265,9 @@ augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
 #'   `classes`, `rank`, `q` (posterior mean, or the known rate; with
 #'   [noise_class()] the mean of the two), `errors`, `rhat` (the largest),
 #'   `ess_bulk` (the smallest), `draws`, `seconds`. `augment()`: the data with
-#'   `.class` (the most probable class), `.prob_<level>` for each class, and,
-#'   where the label is known, `.resid` (see [residuals.kb_fit()]).
+#'   `.class` (the most probable true class), `.prob_<level>` for each class
+#'   (probabilities of the recorded label, see [predict.kb_kgs()]), and, where
+#'   the label is known, `.resid` (see [residuals.kb_fit()]).
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
@@ -313,21 +314,22 @@ augment.kb_kgs <- function(x, data = NULL, newdata = NULL, complement = TRUE,
 #' @noRd
 augment_classes <- function(x, data, newdata, ...) {
   new <- augment_rows(data, newdata)
-  beside <- list(...)
-  probability <- function(...) {
-    do.call(stats::predict, c(list(x, ..., type = "prob"), beside))
-  }
+  asked <- c(list(x), if (!is.null(new)) list(new), list(...))
+  ask <- function(type) do.call(stats::predict, c(asked, type = type))
+  p <- drop_row_names(ask("prob"))
   if (is.null(new)) {
     out <- training_frame(x)
     out$.response <- y <- training_response(x)
-    p <- probability()
   } else {
-    p <- probability(new)
     out <- augment_table(x, new)
     y <- augment_response(x, new)
   }
-  p <- drop_row_names(p)
-  best <- most_probable(p, x$mould$levels)
+  # The most probable label of kgs() is not always that of the true class.
+  best <- if (inherits(x, "kb_kgs")) {
+    unname(ask("class"))
+  } else {
+    most_probable(p, x$mould$levels)
+  }
   out$.class <- if (is_ordered(x)) ordered_class(best, x) else best
   out[paste0(".prob_", x$mould$levels)] <- as.data.frame(p)
   if (!is.null(y)) out$.resid <- class_residuals(y, p)

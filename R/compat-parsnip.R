@@ -31,7 +31,9 @@ NULL
 #'
 #' Predictions are of the types `"numeric"`, `"class"`, `"prob"`, `"conf_int"`
 #' (credible intervals of the regression function, or of the probabilities),
-#' `"pred_int"` and `"raw"`. Factors become indicators, one column per level;
+#' `"pred_int"` and `"raw"`. For `kgs_spec()` `"prob"` is for the label as
+#' recorded, right or wrong, and `"class"` is the most probable true class, see
+#' [predict.kb_kgs()]. Factors become indicators, one column per level;
 #' predictors are standardised by the fit function. Counts are regression with
 #' `family` in `parsnip::set_engine()`, such as `family = "poisson"`.
 #'

@@ -241,14 +241,14 @@ refuse_probit_weights <- function(object, weights) {
 #' @param seed For `posterior_predict()`: a whole number, or `NULL` to draw from
 #'   R's generator.
 #' @param ... Not used: unknown arguments are errors.
-#' @return All refer to the observed labels, right or wrong; draws are ordered
+#' @return All refer to the recorded labels, right or wrong; draws are ordered
 #'   chain by chain. For two classes matrices S x n: `posterior_epred()` the
 #'   probability of the second level given each draw, `posterior_predict()`
 #'   labels (1 for the second level, 0 for the first), `log_lik()` log
 #'   probabilities of the labels. For C classes `posterior_epred()` is an array
 #'   S x n x C with the levels as names, `posterior_predict()` the numbers of
 #'   levels from 1. The means of `posterior_epred()` are those of
-#'   [`predict(type = "noisy_prob")`][predict.kb_kgs].
+#'   [`predict(type = "prob")`][predict.kb_kgs].
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)

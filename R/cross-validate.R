@@ -37,8 +37,10 @@
 #'     take censored responses have no `crps` (`NA` beside fits that have it);
 #'   * for classes `class` (the most probable one), `wrong` (0 or 1), `brier`
 #'     (sum over classes of the squared error of the probability) and
-#'     `probability`, a matrix with one column per class. For [kgs()] they refer
-#'     to the observed labels, right or wrong.
+#'     `probability`, a matrix with one column per class. For [kgs()] all refer
+#'     to the recorded labels, right or wrong: `class` is the most probable
+#'     label, which with [noise_class()] may differ from that of
+#'     [`predict()`][predict.kb_kgs].
 #'
 #'   `summary()` gives a data frame with one line per model: `model`, `elpd`
 #'   (sum of log scores) and its standard error, the `difference` in elpd from
@@ -384,11 +386,11 @@ score_classes <- function(fit, rows) {
   out
 }
 
-# Predictions of classes, as observed, and of other families than gaussian
+# Predictions of classes, as recorded, and of other families than gaussian
 predict_rows <- function(fit, rows, type, probs = NULL) {
   if (inherits(fit, "kb_kgs")) {
     return(switch(type,
-      prob = kgs_probability(fit, rows$x, TRUE, noisy = TRUE),
+      prob = kgs_probability(fit, rows$x, TRUE, recorded = TRUE),
       log_score = kgs_log_score(fit, rows$x, rows$y, TRUE)
     ))
   }

@@ -102,7 +102,7 @@
 #'   `mc_se` is the Monte Carlo standard error of the mean from the spread of
 #'   permutations, `NA` for a single one. The attribute `base` is the posterior
 #'   mean of the loss without permutation. With `weights` rows count by their
-#'   weights. For [kgs()] the response is the observed label, right or wrong.
+#'   weights. For [kgs()] the response is the recorded label, right or wrong.
 #'
 #'   `print()` shows the `n` that matter most; `plot()` returns `x`, invisibly.
 #' @section Errors: `kb_error_not_defined` for other objects, including fits of

@@ -2,12 +2,12 @@
 #'
 #' @param x A fit of [kgs()].
 #' @param type What to draw:
-#' * `"boundary"`: with one predictor the class probabilities along it;
-#'   otherwise, over the plane of two predictors (all others at their median),
-#'   the most probable class in its colour, fainter if less certain, and the
-#'   boundary between classes (for two classes with dotted lines at 0.1 and
-#'   0.9). Points are the training rows; a circle marks labels that are more
-#'   likely wrong than right.
+#' * `"boundary"`: with one predictor the probabilities of the true class along
+#'   it; otherwise, over the plane of two predictors (all others at their
+#'   median), the most probable true class in its colour, fainter if less
+#'   certain, and the boundary between classes (for two classes with dotted
+#'   lines where its probability is 0.1 and 0.9). Points are the training rows;
+#'   a circle marks labels that are more likely wrong than right.
 #' * `"reject"`: error rate among the decided rows against their share, see
 #'   [reject_curve()].
 #' * `"noise"`: the labels most likely wrong, see [label_noise()].
@@ -126,7 +126,8 @@ wrong_labels <- function(x, across, up) {
   )
 }
 
-# Class probabilities at points in their own units, from some of the draws
+# Probabilities of true classes at points in their own units, from some of the
+# draws
 drawn_probability <- function(x, points, complement, most = 400) {
   pool <- posterior_pool(x)
   draws <- length(pool$weights)

@@ -1,5 +1,10 @@
 #' Predictions of Bayesian kernel classification
 #'
+#' Probabilities are of two kinds. `"prob"` is for the label as it will be
+#' recorded, right or wrong: it is what scores on labels need, and what other
+#' functions mean by the probability of a class. `"true_prob"` is for the true
+#' class, without wrong labels. `"class"` is the most probable true class.
+#'
 #' @param object A fit of [kgs()].
 #' @param newdata New predictors in the shape that the fit was given: a data
 #'   frame for formula fits (columns in any order), a matrix, data frame or
@@ -11,11 +16,11 @@
 #'   span of training and new points, as in Gaussian process classification.
 #'   `FALSE`: f at a new point is determined by the span of the training points,
 #'   as in the paper, which is overconfident far from them. For `"class"`,
-#'   `"prob"`, `"noisy_prob"` and `"log_score"`.
+#'   `"prob"`, `"true_prob"` and `"log_score"`.
 #' @param reject For `"class"`: the share of the rows to leave undecided (those
-#'   with the least certain class), from 0 to 1.
-#' @param threshold For `"class"`: rows whose class is less probable than this
-#'   are left undecided.
+#'   with the least certain class, by `"true_prob"`), from 0 to 1.
+#' @param threshold For `"class"`: rows whose class has a smaller `"true_prob"`
+#'   than this are left undecided.
 #' @param newy For `"log_score"`: the classes. Formula fits take them from
 #'   `newdata`.
 #' @param ndraws For `"draws"`: the number of draws S, evenly spaced; by default
@@ -23,11 +28,13 @@
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return With n the rows of `newdata` and C classes:
-#' * `"class"`: a factor of length n, the most probable class; `NA` where
-#'   undecided.
-#' * `"prob"`: probabilities of the true class, n x C with the levels as names.
-#' * `"noisy_prob"`: probabilities of the observed label, which may be wrong, n
-#'   x C.
+#' * `"class"`: a factor of length n, the most probable true class; `NA` where
+#'   undecided. With one rate of wrong labels for all classes the most probable
+#'   label is the same, except where both are nearly tied; with [noise_class()]
+#'   it may be another one.
+#' * `"prob"`: probabilities of the recorded label, which may be wrong, n x C
+#'   with the levels as names.
+#' * `"true_prob"`: probabilities of the true class, n x C.
 #' * `"vote"`: the share of the draws that vote for each class, n x C.
 #' * `"bpm"`: a factor, the class under the Bayes point, the mean of the
 #'   directions, see [bayes_point()].
@@ -35,14 +42,14 @@
 #'   classes n x C.
 #' * `"draws"`: draws of f for directions of unit length, S x n, chain by chain;
 #'   with more than two classes S x n x C.
-#' * `"log_score"`: log probabilities of the given labels, which may be wrong, a
-#'   vector of length n.
+#' * `"log_score"`: log probabilities of the given labels, by `"prob"`, a vector
+#'   of length n.
 #'
-#' With two classes and `complement = TRUE` the probability is exact given each
-#' draw: \eqn{T_D(\sqrt{D} f / s)}{T_D(sqrt(D) f / s)} with the distribution
-#' function of Student's t, where D is the dimension of the sphere and s^2 the
-#' variance given the training points. With more classes this remainder is
-#' simulated once per posterior draw, under the fit's seed.
+#' With two classes and `complement = TRUE` the probability of the true class is
+#' exact given each draw: \eqn{T_D(\sqrt{D} f / s)}{T_D(sqrt(D) f / s)} with the
+#' distribution function of Student's t, where D is the dimension of the sphere
+#' and s^2 the variance given the training points. With more classes this
+#' remainder is simulated once per posterior draw, under the fit's seed.
 #'
 #' @section Errors:
 #' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,
@@ -56,12 +63,13 @@
 #' new <- data.frame(x1 = c(0, 1, 9), x2 = 0)
 #' predict(fit, new)
 #' predict(fit, new, type = "prob")
-#' predict(fit, new, type = "prob", complement = FALSE)
+#' predict(fit, new, type = "true_prob")
+#' predict(fit, new, type = "true_prob", complement = FALSE)
 #' predict(fit, new, threshold = 0.9)
 #' @export
 predict.kb_kgs <- function(object, newdata,
                            type = c(
-                             "class", "prob", "noisy_prob", "vote", "bpm",
+                             "class", "prob", "true_prob", "vote", "bpm",
                              "link", "draws", "log_score"
                            ), complement = TRUE, reject = NULL,
                            threshold = NULL, newy = NULL, ndraws = NULL, ...) {
@@ -80,11 +88,11 @@ predict.kb_kgs <- function(object, newdata,
   put <- function(out) name_rows(spread_rows(out, rows$complete), rows$names)
   switch(type,
     class = {
-      p <- kgs_probability(object, x, complement)
+      p <- kgs_probability(object, x, complement, recorded = FALSE)
       put(decide(p, object$mould$levels, check_reject(reject, threshold)))
     },
-    prob = put(kgs_probability(object, x, complement)),
-    noisy_prob = put(kgs_probability(object, x, complement, noisy = TRUE)),
+    prob = put(kgs_probability(object, x, complement, recorded = TRUE)),
+    true_prob = put(kgs_probability(object, x, complement, recorded = FALSE)),
     vote = put(kgs_votes(object, x)),
     bpm = put(most_probable(bayes_point_link(object, x), object$mould$levels)),
     link = put(drop_one(bayes_point_link(object, x))),
@@ -96,12 +104,12 @@ predict.kb_kgs <- function(object, newdata,
 }
 
 kgs_types <- c(
-  "class", "prob", "noisy_prob", "vote", "bpm", "link", "draws", "log_score"
+  "class", "prob", "true_prob", "vote", "bpm", "link", "draws", "log_score"
 )
 
 kgs_arguments <- function(type) {
   c(
-    if (type %in% c("class", "prob", "noisy_prob", "log_score")) "complement",
+    if (type %in% c("class", "prob", "true_prob", "log_score")) "complement",
     if (type == "class") c("reject", "threshold"),
     if (type == "log_score") "newy", if (type == "draws") "ndraws"
   )
@@ -147,13 +155,14 @@ drop_one <- function(out) if (ncol(out) == 1) out[, 1] else out
 # Probabilities ----------------------------------------------------------------
 
 #' Probabilities of classes, n x C
-#' @param noisy Of labels that may be wrong?
+#' @param recorded Of the label as recorded, which may be wrong? Otherwise of
+#'   the true class.
 #' @noRd
-kgs_probability <- function(fit, x, complement, noisy = FALSE) {
+kgs_probability <- function(fit, x, complement, recorded) {
   pool <- posterior_pool(fit)
   blocks <- lapply(row_blocks(x, length(pool$weights)), function(rows) {
     p <- class_draws(fit, x[rows, , drop = FALSE], pool, complement)
-    if (noisy) p <- noisy_draws(fit, p, pool)
+    if (recorded) p <- noisy_draws(fit, p, pool)
     apply(p, c(1, 3), mean)
   })
   levels <- fit$mould$levels
@@ -163,15 +172,30 @@ kgs_probability <- function(fit, x, complement, noisy = FALSE) {
   out
 }
 
-# Probabilities of classes given each draw, n x S x C: (G19)
+# Probabilities of true classes given each draw, n x S x C
 class_draws <- function(fit, x, pool, complement) {
-  features <- kgs_features(fit, x)
-  f <- kgs_function(fit, features, pool)
-  sd <- if (complement) sqrt(complement_variance(fit, x, features)) else 0
-  if (dim(f)[[3]] > 1) {
-    return(largest_draws(fit, f, sd))
+  at <- known_function(fit, x, pool, complement)
+  if (dim(at$f)[[3]] > 1) {
+    return(largest_draws(fit, at$f, at$sd))
   }
-  f <- matrix(f, nrow(features))
+  sign_draws(fit, at$f, at$sd)
+}
+
+#' What the draws know of f at points
+#' @return List: `f`, an array n x S x functions, and `sd`, the standard
+#'   deviation of what they leave open: 0, or one for each point.
+#' @noRd
+known_function <- function(fit, x, pool, complement) {
+  features <- kgs_features(fit, x)
+  list(
+    f = kgs_function(fit, features, pool),
+    sd = if (complement) sqrt(complement_variance(fit, x, features)) else 0
+  )
+}
+
+# The two classes by the sign of the only function: (G19)
+sign_draws <- function(fit, f, sd) {
+  f <- matrix(f, nrow(f))
   dimension <- kgs_dimension(fit)
   ratio <- sqrt(dimension) * f / rep_len(sd, nrow(f))
   ratio[is.nan(ratio)] <- 0
@@ -198,7 +222,7 @@ largest_draws <- function(fit, f, sd) {
   array(vapply(seq_len(size[[3]]), function(c) best == c, best == 1) + 0, size)
 }
 
-# Of labels that may be wrong: (G20)
+# Probabilities of labels as recorded from those of true classes: (G20)
 noisy_draws <- function(fit, p, pool) {
   rates <- pool$rates
   by_draw <- function(v) rep(v, each = dim(p)[[1]])
@@ -212,14 +236,16 @@ noisy_draws <- function(fit, p, pool) {
 }
 
 kgs_log_score <- function(fit, x, y, complement) {
-  p <- kgs_probability(fit, x, complement, noisy = TRUE)
+  p <- kgs_probability(fit, x, complement, recorded = TRUE)
   log(unname(p[cbind(seq_along(y), as.integer(y))]))
 }
 
 # Votes and the Bayes point ----------------------------------------------------
 
 # Shares of the draws that vote for each class, n x C
-kgs_votes <- function(fit, x) kgs_probability(fit, x, complement = FALSE)
+kgs_votes <- function(fit, x) {
+  kgs_probability(fit, x, complement = FALSE, recorded = FALSE)
+}
 
 # f at the Bayes point, n x functions
 bayes_point_link <- function(fit, x) {

@@ -20,9 +20,8 @@
 #' @param ndraws Number of draws, evenly spaced (particles by their weights);
 #'   `NULL`: all, but at most 500 for probabilities of more than two classes.
 #' @param type For classes the scale of the mean: `"response"` for probabilities
-#'   (with two classes of the second level; for [kgs()] of the true class,
-#'   without label noise) or `"link"` for f. For numbers `"response"`, for
-#'   ordered classes `"link"`.
+#'   (with two classes of the second level; for [kgs()] of the recorded label)
+#'   or `"link"` for f. For numbers `"response"`, for ordered classes `"link"`.
 #' @param class For more than two unordered classes: the name of a class; `NULL`
 #'   (for one variable): all, one line per point and class.
 #' @param x An object of class `kb_partial_dependence`.
@@ -336,14 +335,11 @@ effect_draws.kb_bark_multinomial <- function(fit, x, pool, chosen, type) {
 
 #' @export
 effect_draws.kb_kgs <- function(fit, x, pool, chosen, type) {
-  pool <- pool_subset(pool, chosen)
-  draws <- if (type == "link") {
-    kgs_function(fit, kgs_features(fit, x), pool)
-  } else {
-    class_draws(fit, x, pool, TRUE)
+  if (type == "response") {
+    return(expected_draws(fit, complete_x(x), pool, chosen))
   }
+  draws <- kgs_function(fit, kgs_features(fit, x), pool, chosen)
   draws <- aperm(draws, c(2, 1, 3))
-  # For two classes one function, or the probability of the second.
   if (has_several_functions(fit)) draws else last_slice(draws)
 }
 

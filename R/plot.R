@@ -224,7 +224,9 @@ classes_picture <- function(x, level, n) {
 }
 
 probability_label <- function(x) {
-  paste0("P(", x$mould$outcome_name, " = ", x$mould$levels[[2]], ")")
+  # Recorded labels may be wrong: the curves of kgs() are for true classes.
+  of <- if (inherits(x, "kb_kgs")) "true "
+  paste0("P(", of, x$mould$outcome_name, " = ", x$mould$levels[[2]], ")")
 }
 
 #' The rows in increasing order with their intervals, coloured by their class

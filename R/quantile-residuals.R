@@ -47,8 +47,7 @@ predictive_ends <- function(fit, rows) {
 
 # Of the classes of the training rows, by number, in the order of their levels
 class_ends <- function(fit, class) {
-  type <- if (inherits(fit, "kb_kgs")) "noisy_prob" else "prob"
-  p <- stats::predict(fit, type = type)
+  p <- stats::predict(fit, type = "prob")
   own <- cbind(seq_along(class), class)
   to <- t(apply(p, 1, cumsum))[own]
   cbind(to - p[own], to)

@@ -3,8 +3,9 @@
 #' Error rate among decided rows
 #'
 #' A classifier that may leave rows undecided makes fewer errors on the others.
-#' The curve covers all thresholds for the largest class probability: rows below
-#' the threshold are left undecided, see `threshold` of [predict.kb_kgs()].
+#' The curve covers all thresholds for the largest probability of a true class:
+#' rows below the threshold are left undecided, see `threshold` of
+#' [predict.kb_kgs()].
 #'
 #' @param object A fit of [kgs()].
 #' @param newdata New rows, in the form given to the fit. Missing: the training
@@ -19,9 +20,9 @@
 #'   errors.
 #'
 #' @return A data frame of class `kb_reject_curve` with one line for each value
-#'   of the largest class probability among the rows, starting with the most
-#'   certain: `coverage`, the share of the rows that are decided; `error`, the
-#'   share of these whose class differs from the label; `threshold`. `print()`
+#'   of the largest probability among the rows, starting with the most certain:
+#'   `coverage`, the share of the rows that are decided; `error`, the share of
+#'   these whose class differs from the label as given; `threshold`. `print()`
 #'   shows the coverages just above 10%, 20%, ...; `plot()` draws the curve and
 #'   returns `x`, invisibly.
 #' @section Errors: `kb_error_not_defined` for other objects; `kb_error_outcome`
@@ -54,7 +55,7 @@ reject_curve.kb_kgs <- function(object, newdata, newy = NULL,
     )
   }
   x <- rows$x[rows$complete, , drop = FALSE]
-  p <- kgs_probability(object, x, complement)
+  p <- kgs_probability(object, x, complement, recorded = FALSE)
   wrong <- most_probable(p, object$mould$levels) != rows$y[rows$complete]
   error_by_certainty(apply(p, 1, max), wrong)
 }

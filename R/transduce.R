@@ -25,7 +25,7 @@
 #' @return A list of class `kb_transduction`, with N the rows of `newdata`:
 #' * `class`: a factor of length N, the majority vote for each point;
 #' * `probability`: the shares of the votes, N x C with the levels as names;
-#'   they estimate [`predict(type = "prob")`][predict.kb_kgs];
+#'   they estimate [`predict(type = "true_prob")`][predict.kb_kgs];
 #' * `labels`: the draws, an integer matrix S x N of numbers of `levels`;
 #' * `most_probable`: a factor of length N, the most frequent joint labelling
 #'   among the draws; ties are broken by the smallest sum of Hamming distances

@@ -263,7 +263,7 @@ exact_kgs <- function() {
   up <- sum(weight * joint(1))
   truth <- up / (up + sum(weight * joint(-1)))
   chain_score(fit_kgs(exact_chains(4000)), function(fit) {
-    predict(fit, kgs_at, type = "prob")[, "b"]
+    predict(fit, kgs_at, type = "true_prob")[, "b"]
   }, truth)
 }
 

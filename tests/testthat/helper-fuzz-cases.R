@@ -101,7 +101,7 @@ kgs_questions <- function(newdata) {
     },
     link = function(fit) predict(fit, newdata, type = "link"),
     noise = function(fit) label_noise(fit),
-    noisy = function(fit) predict(fit, newdata, type = "noisy_prob"),
+    true = function(fit) predict(fit, newdata, type = "true_prob"),
     evidence = function(fit) {
       evidence(fit, n_temps = 3, warmup = 2, iter = 5, chains = 1, seed = 1)
     }

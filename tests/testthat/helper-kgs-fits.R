@@ -17,6 +17,14 @@ kgs_example <- function() {
   out
 }
 
+#' Half of the labels of one side are wrong, and none of the other: most rows of
+#' the first side have a true class that is not the most probable label
+kgs_by_class <- function() {
+  x <- seq(-2, 2, length.out = 80)
+  side <- ifelse(x > 0 & seq_along(x) %% 2 > 0, "right", "left")
+  kgs_quick(data.frame(x = x), factor(side), noise = noise_class(), iter = 200)
+}
+
 kgs_fits <- local({
   fits <- NULL
   function() {

@@ -34,15 +34,15 @@ test_that("entropy and margin follow from the predicted probabilities", {
     fit_moons(), fit_moons(nugget = 0.3), fit_moons(noise = noise_class(1, 4))
   )) {
     for (complement in c(TRUE, FALSE)) {
-      noisy <- predict(fit, pool, type = "noisy_prob", complement = complement)
-      clean <- predict(fit, pool, type = "prob", complement = complement)
+      recorded <- predict(fit, pool, type = "prob", complement = complement)
+      true <- predict(fit, pool, type = "true_prob", complement = complement)
       expect_equal(
         scores(fit, criterion = "entropy", complement = complement),
-        binary_entropy(noisy[, 1])
+        binary_entropy(recorded[, 1])
       )
       expect_equal(
         scores(fit, criterion = "margin", complement = complement),
-        1 - abs(clean[, 1] - clean[, 2])
+        1 - abs(true[, 1] - true[, 2])
       )
     }
   }
@@ -84,8 +84,8 @@ test_that("BALD does not count uncertainty due to the nugget", {
     binary_entropy(0.1 + 0.8 * pnorm(f / sqrt(0.5)))
   }
   many <- withr::with_seed(1, replicate(200, rowMeans(entropy())))
-  noisy <- predict(fit, pool[1:20, ], type = "noisy_prob")[, 1]
-  z <- (binary_entropy(noisy) - scores(fit, rows = pool[1:20, ]) -
+  recorded <- predict(fit, pool[1:20, ], type = "prob")[, 1]
+  z <- (binary_entropy(recorded) - scores(fit, rows = pool[1:20, ]) -
     rowMeans(many)) / (apply(many, 1, stats::sd) * sqrt(1 + 1 / 200))
   expect_lt(max(abs(z)), qnorm(1e-4 / 20 / 2, lower.tail = FALSE))
 })
@@ -114,8 +114,8 @@ test_that("the largest of several functions has its probability", {
 test_that("several classes have scores, too", {
   for (nugget in c(0, 0.3)) {
     fit <- fit_moons(data = three_moons, nugget = nugget, noise = 0.2)
-    noisy <- predict(fit, pool, type = "noisy_prob")
-    entropy <- -rowSums(noisy * log(noisy))
+    recorded <- predict(fit, pool, type = "prob")
+    entropy <- -rowSums(recorded * log(recorded))
     expect_equal(scores(fit, criterion = "entropy"), entropy)
     known <- -0.8 * log(0.8) - 0.2 * log(0.1)
     if (nugget == 0) {
@@ -123,9 +123,9 @@ test_that("several classes have scores, too", {
     } else {
       expect_true(all(scores(fit) < entropy - known))
     }
-    clean <- t(apply(predict(fit, pool, type = "prob"), 1, sort))
+    true <- t(apply(predict(fit, pool, type = "true_prob"), 1, sort))
     expect_equal(
-      scores(fit, criterion = "margin"), 1 - clean[, 3] + clean[, 2]
+      scores(fit, criterion = "margin"), 1 - true[, 3] + true[, 2]
     )
     for (criterion in c("bald", "entropy", "margin")) {
       out <- acquire(fit, pool, n = 5, criterion = criterion)

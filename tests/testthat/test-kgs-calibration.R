@@ -70,7 +70,7 @@ kgs_place <- function(classes, noise, nugget, method, seed) {
   place <- function(draws, value) {
     mean(draws < value) + stats::runif(1) * mean(draws == value)
   }
-  p <- unname(predict(fit, calibration_new, type = "prob")[1, ])
+  p <- unname(predict(fit, calibration_new, type = "true_prob")[1, ])
   class <- truth$class[[m + 1]]
   out <- c(
     q = place(pool$rates[, 1], rates[[1]]),

@@ -450,12 +450,12 @@ test_that("the complement makes predictions agree with joint orthants", {
       at <- exact_x[4, , drop = FALSE]
       p <- class_draws(fit, at, posterior_pool(fit), TRUE)[1, , 2]
       expect_equal(
-        mean(p), unname(predict(fit, at, type = "prob")[1, "1"]),
+        mean(p), unname(predict(fit, at, type = "true_prob")[1, "1"]),
         tolerance = 1e-12
       )
       expect_lt(abs(batch_z(p, exact)), batch_limit(6))
-      noisy <- predict(fit, at, type = "noisy_prob")[1, "1"]
-      expect_equal(unname(noisy), 0.15 + 0.7 * mean(p), tolerance = 1e-12)
+      recorded <- predict(fit, at, type = "prob")[1, "1"]
+      expect_equal(unname(recorded), 0.15 + 0.7 * mean(p), tolerance = 1e-12)
     }
   }
 })
@@ -471,9 +471,9 @@ test_that("rates by class make labels of both kinds wrong", {
   right <- sweep(p, 2, 1 - pool$rates[, 2], "*")
   wrong <- sweep(1 - p, 2, pool$rates[, 1], "*")
   exact <- rowMeans(right + wrong)
-  noisy <- predict(fit, new, type = "noisy_prob")
-  expect_equal(unname(noisy[, 2]), exact, tolerance = 1e-12)
-  expect_equal(unname(rowSums(noisy)), c(1, 1), tolerance = 1e-12)
+  recorded <- predict(fit, new, type = "prob")
+  expect_equal(unname(recorded[, 2]), exact, tolerance = 1e-12)
+  expect_equal(unname(rowSums(recorded)), c(1, 1), tolerance = 1e-12)
 })
 
 # More classes -----------------------------------------------------------------

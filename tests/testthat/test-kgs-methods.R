@@ -59,9 +59,9 @@ test_that("fitted, residuals, nobs, formula", {
   expect_error(formula(fits$line), class = "kb_error_not_defined")
 })
 
-test_that("logLik is for the observed labels", {
+test_that("logLik is for the recorded labels", {
   for (fit in fits) {
-    p <- predict(fit, type = "noisy_prob")
+    p <- predict(fit, type = "prob")
     exact <- sum(log(p[cbind(1:40, as.integer(fit$data$y))]))
     expect_equal(as.numeric(logLik(fit)), exact)
     expect_identical(attr(logLik(fit), "nobs"), 40L)
@@ -182,7 +182,20 @@ test_that("augment", {
   new <- augment(fits$moons, newdata = data[c("x1", "x2")])
   expect_false(".resid" %in% names(new))
   votes <- augment(fits$low_rank, complement = FALSE)
-  expect_equal(votes$.prob_right, predict(fits$low_rank, type = "vote")[, 2])
+  expect_equal(
+    votes$.prob_right,
+    predict(fits$low_rank, type = "prob", complement = FALSE)[, 2]
+  )
+  # With rates by class the most probable label may be that of the other class.
+  by_class <- kgs_by_class()
+  out <- augment(by_class)
+  expect_identical(out$.class, predict(by_class))
+  expect_equal(out$.prob_right, predict(by_class, type = "prob")[, 2],
+    ignore_attr = TRUE
+  )
+  expect_false(identical(out$.class, factor(
+    ifelse(out$.prob_right > 0.5, "right", "left")
+  )))
   three <- augment(fits$three)
   expect_identical(
     names(three)[5:7], c(".prob_low", ".prob_mid", ".prob_high")
@@ -213,10 +226,10 @@ test_that("simulate draws labels, wrong ones included", {
   hard <- simulate(fits$hard, 5, seed = 3)
   expect_true(all(vapply(hard, identical, NA, data$clean)))
   # Null: given the posterior, the share of the second label at each row has
-  # probability noisy_prob; |z| < 5 at 40 rows: 2e-5.
+  # probability "prob"; |z| < 5 at 40 rows: 2e-5.
   sims <- simulate(fits$moons, 2000, seed = 4)
   share <- rowMeans(vapply(sims, function(v) v == "right", logical(40)))
-  p <- predict(fits$moons, type = "noisy_prob")[, "right"]
+  p <- predict(fits$moons, type = "prob")[, "right"]
   expect_lt(max(abs(share - p) / sqrt(p * (1 - p) / 2000)), 5)
 })
 
@@ -231,7 +244,7 @@ test_that("draws of labels follow their probabilities", {
   expect_identical(which(is.na(draw_labels(p))), 1L)
 })
 
-test_that("rstantools: means agree with noisy_prob", {
+test_that("rstantools: means agree with predict()", {
   skip_if_not_installed("rstantools")
   epred <- rstantools::posterior_epred
   new <- sim_moons(7, seed = 8)
@@ -240,7 +253,7 @@ test_that("rstantools: means agree with noisy_prob", {
     p <- epred(fit, new)
     expect_identical(dim(p), c(80L, 7L))
     expect_equal(
-      colMeans(p), unname(predict(fit, new, type = "noisy_prob")[, 2])
+      colMeans(p), unname(predict(fit, new, type = "prob")[, 2])
     )
     expect_identical(dim(epred(fit, ndraws = 11)), c(11L, 40L))
   }
@@ -248,7 +261,7 @@ test_that("rstantools: means agree with noisy_prob", {
   expect_identical(dim(p), c(80L, 7L, 3L))
   expect_identical(dimnames(p)[[3]], c("low", "mid", "high"))
   expect_equal(
-    apply(p, 2:3, mean), predict(fits$three, new, type = "noisy_prob")
+    apply(p, 2:3, mean), predict(fits$three, new, type = "prob")
   )
   holes <- transform(new, x1 = replace(x1, 3, NA))
   expect_identical(which(is.na(epred(fits$moons, holes)[1, ])), 3L)

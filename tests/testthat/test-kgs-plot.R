@@ -107,7 +107,9 @@ test_that("the probabilities drawn agree with predict()", {
     # All 80 draws are among the 400.
     expect_equal(
       drawn_probability(fits$low_rank, new, complement),
-      predict(fits$low_rank, new, type = "prob", complement = complement),
+      predict(fits$low_rank, new,
+        type = "true_prob", complement = complement
+      ),
       ignore_attr = TRUE
     )
   }

@@ -1,8 +1,9 @@
 # predict() of kgs fits, by hand from the draws; shapes, rows and arguments.
 #
 # Seen to fail: the complement's noise drawn row by row; rates of the other
-# class in noisy probabilities; no nugget in the remaining variance; a sphere of
-# another dimension; the most certain rows left undecided.
+# class in probabilities of labels; no nugget in the remaining variance; a sphere
+# of another dimension; the most certain rows left undecided; classes by the
+# probabilities of labels.
 
 data <- kgs_example()
 fits <- kgs_fits()
@@ -39,7 +40,7 @@ test_that("types have the shapes given on the help page", {
       expect_length(out, 12)
       expect_identical(levels(out), levels)
     }
-    for (type in c("prob", "noisy_prob", "vote")) {
+    for (type in c("prob", "true_prob", "vote")) {
       out <- predict(fit, at, type = type)
       expect_identical(dim(out), c(12L, classes))
       expect_identical(dimnames(out), list(NULL, levels))
@@ -59,7 +60,7 @@ test_that("types have the shapes given on the help page", {
     }
     expect_identical(dim(predict(fit, at, type = "draws"))[[1]], 80L)
     y <- factor(rep(levels, length.out = 12), levels)
-    p <- predict(fit, at, type = "noisy_prob")
+    p <- predict(fit, at, type = "prob")
     score <- if (is.data.frame(at)) {
       at[[fit$mould$outcome_name]] <- y
       predict(fit, at, type = "log_score")
@@ -85,7 +86,7 @@ test_that("training rows, one row, and rows with missing values", {
     expect_equal(out[-c(2, 12), ], full[-c(2, 12), ])
     expect_identical(which(is.na(predict(fit, holes))), c(2L, 12L))
     holes[, 1] <- NA_real_
-    for (type in c("class", "prob", "noisy_prob", "vote", "bpm", "link")) {
+    for (type in c("class", "prob", "true_prob", "vote", "bpm", "link")) {
       out <- predict(fit, holes, type = type)
       expect_identical(NROW(out), 12L)
       expect_true(all(is.na(out)))
@@ -99,7 +100,7 @@ test_that("training rows, one row, and rows with missing values", {
 test_that("a prediction does not depend on its batch", {
   for (fit in fits) {
     at <- rows_for(fit)
-    for (type in c("class", "prob", "noisy_prob", "vote", "link")) {
+    for (type in c("class", "prob", "true_prob", "vote", "link")) {
       together <- predict(fit, at, type = type)
       alone <- lapply(1:12, function(i) {
         predict(fit, at[i, , drop = FALSE], type = type)
@@ -122,7 +123,7 @@ test_that("without the complement probabilities are votes", {
     } else {
       cbind(colMeans(f <= 0), colMeans(f > 0))
     }
-    p <- predict(fit, at, type = "prob", complement = FALSE)
+    p <- predict(fit, at, type = "true_prob", complement = FALSE)
     expect_equal(unname(p), votes)
     expect_identical(p, predict(fit, at, type = "vote"))
     expect_identical(
@@ -159,7 +160,7 @@ test_that("the complement is the variance that training points leave", {
     f <- predict(fit, rows_for(fit), type = "draws")
     d <- c(moons = 40, nugget = 40, low_rank = 12, hard = 40)[[name]]
     p <- colMeans(stats::pt(sqrt(d) * t(t(f) / sqrt(left)), d))
-    expect_equal(predict(fit, rows_for(fit), type = "prob")[, 2], p,
+    expect_equal(predict(fit, rows_for(fit), type = "true_prob")[, 2], p,
       tolerance = 1e-5, ignore_attr = TRUE, label = name
     )
   }
@@ -167,14 +168,16 @@ test_that("the complement is the variance that training points leave", {
 
 test_that("far from all points the bias decides the classes", {
   far <- data.frame(x1 = c(-1e3, 1e3), x2 = 0)
-  p <- predict(fits$moons, far, type = "prob")
+  p <- predict(fits$moons, far, type = "true_prob")
   expect_equal(p[1, ], p[2, ])
   apart <- kgs_quick(side ~ x1 + x2, data, bias = 0)
-  expect_equal(predict(apart, far, type = "prob"), matrix(0.5, 2, 2),
-    ignore_attr = TRUE
-  )
+  for (type in c("prob", "true_prob")) {
+    expect_equal(predict(apart, far, type = type), matrix(0.5, 2, 2),
+      ignore_attr = TRUE
+    )
+  }
   three <- kgs_quick(three ~ x1 + x2, data, bias = 0, iter = 500)
-  p <- predict(three, far, type = "prob")
+  p <- predict(three, far, type = "true_prob")
   # Null: 1000 independent draws at one place; |z| < 5: 6e-7.
   expect_lt(max(abs(p - 1 / 3)) / sqrt(2 / 9 / 1000), 5)
 })
@@ -195,7 +198,7 @@ test_that("with several functions the largest accounts for the complement", {
   expect_identical(none[, , 1], matrix(1, 2, 2))
 })
 
-test_that("noisy probabilities mix labels with the rates of each draw", {
+test_that("those of recorded labels mix classes with the rates of each draw", {
   for (name in c("line", "factor", "nugget", "three", "low_rank")) {
     fit <- fits[[name]]
     at <- rows_for(fit)
@@ -203,8 +206,8 @@ test_that("noisy probabilities mix labels with the rates of each draw", {
     q <- pool$rates
     x <- as.matrix(prediction_rows(fit, at, NULL, FALSE, FALSE)$x)
     p <- class_draws(fit, x, pool, TRUE)
-    clean <- unname(predict(fit, at, type = "prob"))
-    expect_equal(clean, apply(p, c(1, 3), mean))
+    true <- unname(predict(fit, at, type = "true_prob"))
+    expect_equal(true, apply(p, c(1, 3), mean))
     by_hand <- vapply(1:12, function(i) {
       own <- matrix(p[i, , ], nrow(q))
       if (name == "three") {
@@ -215,7 +218,7 @@ test_that("noisy probabilities mix labels with the rates of each draw", {
       c(1 - mean(second), mean(second))
     }, numeric(fit$settings$classes))
     expect_equal(
-      unname(predict(fit, at, type = "noisy_prob")), t(by_hand),
+      unname(predict(fit, at, type = "prob")), t(by_hand),
       label = name
     )
   }
@@ -225,7 +228,7 @@ test_that("noisy probabilities mix labels with the rates of each draw", {
 
 test_that("the class is the most probable one, the first in a tie", {
   for (fit in fits) {
-    p <- predict(fit, rows_for(fit), type = "prob")
+    p <- predict(fit, rows_for(fit), type = "true_prob")
     expect_identical(
       predict(fit, rows_for(fit)),
       factor(colnames(p)[apply(p, 1, which.max)], colnames(p))
@@ -236,10 +239,27 @@ test_that("the class is the most probable one, the first in a tie", {
   ))
 })
 
+test_that("classes and certainty are those of the true class", {
+  fit <- kgs_by_class()
+  p <- predict(fit, type = "true_prob")
+  recorded <- predict(fit, type = "prob")
+  class <- predict(fit)
+  differ <- class != most_probable(recorded, colnames(recorded))
+  expect_gt(sum(differ), 0)
+  expect_identical(class, most_probable(p, colnames(p)))
+  certain <- apply(p, 1, max)
+  expect_identical(is.na(predict(fit, threshold = 0.9)), certain < 0.9)
+  curve <- reject_curve(fit)
+  expect_setequal(curve$threshold, certain)
+  # Cross-validation scores labels: its class is the most probable one.
+  out <- suppressWarnings(cross_validate(fit, 2, seed = 1))
+  expect_identical(out$class, most_probable(out$probability, levels(class)))
+})
+
 test_that("reject leaves the least certain share undecided", {
   for (fit in fits[c("moons", "three", "nugget")]) {
     at <- rows_for(fit)
-    certain <- apply(predict(fit, at, type = "prob"), 1, max)
+    certain <- apply(predict(fit, at, type = "true_prob"), 1, max)
     class <- predict(fit, at)
     for (share in c(0, 0.25, 0.5, 1)) {
       out <- predict(fit, at, reject = share)

@@ -90,7 +90,7 @@ test_that("probabilities of particles are averaged by their weights", {
   )
 })
 
-test_that("for kgs fits they are clean probabilities and f", {
+test_that("for kgs fits they are probabilities of labels and f", {
   fits <- kgs_fits()
   data <- kgs_example()
   rows <- transform(data, x1 = 0.4)
@@ -98,7 +98,7 @@ test_that("for kgs fits they are clean probabilities and f", {
   out <- partial_dependence(fit, "x1", 0.4)
   p <- predict(fit, rows, type = "prob")[, 2]
   expect_equal(out$mean, mean(p))
-  expect_gt(abs(out$mean - mean(predict(fit, rows, type = "noisy_prob")[, 2])),
+  expect_gt(abs(out$mean - mean(predict(fit, rows, type = "true_prob")[, 2])),
     1e-3
   )
   link <- partial_dependence(fit, "x1", 0.4, type = "link", level = 0.8)

@@ -100,7 +100,7 @@ test_that("marginals agree with predict()", {
     fit_moons(), fit_moons(nugget = 0.3), fit_moons(data = three_moons)
   )) {
     out <- transduce(fit, new_moons)
-    p <- predict(fit, new_moons, type = "prob")
+    p <- predict(fit, new_moons, type = "true_prob")
     variance <- p * (1 - p) * (if (ncol(p) == 3) 2 else 1) / nrow(out$labels)
     z <- (out$probability - p) / sqrt(variance)
     expect_lt(max(abs(z[variance > 0])), limit)

@@ -22,15 +22,11 @@
 
 # ---- this package -----------------------------------------------------------
 
-# From a fit: variants of kgs() use it too. Both names of each kind of
-# probability are known, so that releases can be compared.
+# From a fit: variants of kgs() use it too.
 kgs_answer <- function(fit, new) {
-  types <- eval(formals(utils::getS3method("predict", "kb_kgs"))$type)
-  renamed <- "true_prob" %in% types
   probability <- function(type) stats::predict(fit, new, type = type)
   list(
-    prob = probability(if (renamed) "prob" else "noisy_prob"),
-    true_prob = probability(if (renamed) "true_prob" else "prob"),
+    prob = probability("prob"), true_prob = probability("true_prob"),
     wrong = function() label_noise(fit)$probability
   )
 }

@@ -265,7 +265,7 @@ learned_scores <- function(name, method, seed, quick) {
     iter = if (quick) 200 else 1000
   )
   made <- papers_kgs(fit, kernel_gaussian(1), noise, control, seed)
-  p <- stats::predict(made, test, type = "prob")
+  p <- stats::predict(made, test, type = "true_prob")
   truth <- as.integer(test$clean)
   data.frame(
     error = mean(max.col(p, ties.method = "first") != truth),

@@ -2,8 +2,8 @@
 #
 # Each method takes a numeric matrix `x` with its rows in random order, a factor
 # `y` of two levels, the rows `new` and a seed. It returns a list: `class`, a
-# factor; `p`, the probability that the label is the second level, NULL if the
-# method has none; `p_true`, for kgs() the probability for the true class, which
+# factor; `p`, the probability that the recorded label is the second level, NULL
+# if the method has none; `p_true`, for kgs() the same for the true class, which
 # differs if labels are wrong; `facts`, named numbers.
 #
 #   kgs          the default call: median bandwidth, learned noise
@@ -119,7 +119,7 @@ held_out_probabilities <- function(candidates, x, y, seed) {
       )
       for (complement in 0:1) {
         p <- stats::predict(fit, x[at, ],
-          type = "noisy_prob", complement = complement == 1
+          type = "prob", complement = complement == 1
         )
         out[at, 2 * k - complement] <- p[own]
       }
@@ -158,7 +158,7 @@ kgs_answer <- function(fit, new, multiple, complement = TRUE) {
     stats::predict(fit, new, type = type, complement = complement)[, 2]
   }
   with_classes(list(
-    p = probability("noisy_prob"), p_true = probability("prob"),
+    p = probability("prob"), p_true = probability("true_prob"),
     facts = kgs_facts(fit, multiple)
   ), fit$data$y)
 }
