@@ -129,11 +129,22 @@ entropy_given_f <- function(fit, x, complement) {
   pool <- posterior_pool(fit)
   cells <- length(pool$weights) * fit$settings$classes
   blocks <- lapply(row_blocks(x, cells), function(rows) {
-    f <- marginal_function(fit, x[rows, , drop = FALSE], pool, complement)
-    p <- noisy_draws(fit, class_given_f(fit, f, complement), pool)
+    p <- class_given_function(fit, x[rows, , drop = FALSE], pool, complement)
+    p <- noisy_draws(fit, p, pool)
     rowMeans(matrix(entropy_of(matrix(p, ncol = dim(p)[[3]])), length(rows)))
   })
   as.double(unlist(blocks))
+}
+
+# Probabilities of classes given f at each point, n x S x C
+class_given_function <- function(fit, x, pool, complement) {
+  UseMethod("class_given_function")
+}
+
+#' @export
+class_given_function.kb_kgs <- function(fit, x, pool, complement) {
+  f <- marginal_function(fit, x, pool, complement)
+  class_given_f(fit, f, complement)
 }
 
 # Entropies of the rows, in nats

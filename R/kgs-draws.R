@@ -83,20 +83,12 @@ kgs_rate_names <- function(fit) {
 # The (first) function at training points spread over the data, as `as_draws()`
 # has it
 first_function <- function(fit, most = 10) {
-  draws <- lapply(fit_runs(fit), `[[`, "draws")
   rows <- spread_over(nrow(fit$data$x), min(most, nrow(fit$data$x)))
-  x <- scaling_x(fit$settings$scaling, fit$data$x[rows, , drop = FALSE])
-  features <- basis_features(fit$settings$basis, x)
-  rank <- kgs_rank(fit)
-  f <- lapply(draws, function(d) {
-    w <- matrix(d$w, rank * kgs_functions(fit))
-    features %*% w[seq_len(rank), , drop = FALSE]
-  })
-  out <- lapply(seq_along(rows), function(i) {
-    matrix(vapply(f, function(v) v[i, ], numeric(ncol(f[[1]]))), ncol(f[[1]]))
-  })
-  names(out) <- paste0("f[", rows, "]")
-  out
+  f <- function_draws(
+    fit, fit$data$x[rows, , drop = FALSE], posterior_pool(fit)
+  )
+  f <- matrix(f[, , 1], length(rows))
+  by_chain(fit, t(f), paste0("f[", rows, "]"))
 }
 
 #' All draws, chain by chain

@@ -94,6 +94,7 @@ evidence.kb_kgs <- function(object, n_temps = NULL, warmup = 100, iter = 500,
                             ...) {
   object <- checked_fit(object, ...)
   refuse_class_rates(object$settings$noise)
+  refuse_learned_evidence(object$settings)
   settings <- check_ladder(
     list(
       n_temps = n_temps, warmup = warmup, iter = iter, chains = chains,
@@ -123,6 +124,16 @@ refuse_class_rates <- function(noise) {
       "The evidence is not defined for separate rates of wrong labels.",
       x = "The noise has the prior {.fn noise_class}.",
       i = "Compare fits with {.fn noise_beta}."
+    ), "not_defined")
+  }
+}
+
+refuse_learned_evidence <- function(settings) {
+  if (is_noisy(settings)) {
+    kb_abort(c(
+      "The evidence is not defined for {.code method = \"leapfrog\"}.",
+      i = "Give {.arg nugget} as a number and a kernel with a known bandwidth, and
+           {.code method = \"auto\"}."
     ), "not_defined")
   }
 }

@@ -19,9 +19,24 @@ describe_kgs <- function(x, show) {
     if (settings$scale) ", standardised", "\n", classes_line(x),
     "  kernel:       ", shorten(format(settings$kernel)), ", bias ",
     show(settings$bias),
-    if (settings$nugget > 0) paste0(", nugget ", show(settings$nugget)), "\n",
+    if (!identical(settings$nugget, 0)) nugget_text(x, show), "\n",
     "  rank:         ", kgs_rank(x),
     if (left > 1e-6) paste0(", ", show(100 * left), "% unexplained"), "\n"
+  )
+}
+
+# Learned: the mean and the middle 90 percent
+nugget_text <- function(x, show) {
+  if (!learns_nugget(x$settings)) {
+    return(paste0(", nugget ", show(x$settings$nugget)))
+  }
+  ends <- exp(stats::quantile(
+    chain_matrices(x)$log_nugget, c(0.5, 0.05, 0.95),
+    names = FALSE
+  ))
+  paste0(
+    ", nugget ", show(ends[[1]]), " (", show(ends[[2]]), " to ",
+    show(ends[[3]]), ")"
   )
 }
 
@@ -164,6 +179,9 @@ label_probability <- function(fit, rows, pool, chosen) {
 }
 
 pool_subset <- function(pool, chosen) {
+  if (!is.null(pool$log_s)) {
+    return(noisy_pool_subset(pool, chosen))
+  }
   list(
     w = pool$w[chosen, , , drop = FALSE],
     rates = pool$rates[chosen, , drop = FALSE],

@@ -207,7 +207,7 @@ with_proposal <- function(config, at, covariance) {
     matrix(0, 0, 0)
   }
   # E log s given centre + root x
-  across <- if (is.null(s)) rep(0, n) else {
+  across <- if (is.null(s) || n == 0) numeric(n) else {
     forwardsolve(root, covariance[own, s])
   }
   config$proposal <- list(
@@ -348,8 +348,17 @@ noisy_contrasts <- function(fit, x, pool, outside) {
   )
 }
 
+# By the sd of the noise
+#' @export
+function_draws.kb_kgs_noisy <- function(fit, x, pool, chosen = NULL) {
+  if (!is.null(chosen)) pool <- noisy_pool_subset(pool, chosen)
+  eta <- noisy_contrasts(fit, x, pool, FALSE)
+  if (dim(eta)[[3]] == 1) eta else functions_of_contrasts(eta)
+}
+
 # Probabilities of classes with noise, n x S x C, (G45)
-noisy_class_draws <- function(fit, x, pool, complement) {
+#' @export
+class_draws.kb_kgs_noisy <- function(fit, x, pool, complement) {
   eta <- noisy_contrasts(fit, x, pool, complement)
   size <- dim(eta)
   if (size[[3]] == 1) {
@@ -360,6 +369,31 @@ noisy_class_draws <- function(fit, x, pool, complement) {
   most <- apply(f, c(1, 2), max)
   p <- exp(f - as.vector(most))
   p / as.vector(rowSums(p, dims = 2))
+}
+
+#' @export
+class_given_function.kb_kgs_noisy <- class_draws.kb_kgs_noisy
+
+# Points have independent noise
+#' @export
+joint_votes.kb_kgs_noisy <- function(fit, x, pool, chosen) {
+  p <- class_draws(fit, x, noisy_pool_subset(pool, chosen), TRUE)
+  with_local_seed(fit$seed, draw_labels(p))
+}
+
+# Of a kernel that is given: rank x functions
+noisy_direction <- function(fit) {
+  if (!is.null(fit$settings$noisy$learned)) {
+    kb_abort(c(
+      "The Bayes point is not defined where bandwidths are learned.",
+      x = "Each draw has a kernel of its own.",
+      i = "{.code predict(type = \"link\")} has the mean of f."
+    ), "not_defined")
+  }
+  pool <- posterior_pool(fit)
+  w <- rowMeans(pool$w * rep(exp(pool$log_s), each = nrow(pool$w)))
+  w <- matrix(w, kgs_rank(fit))
+  if (ncol(w) == 1) w else w %*% t(helmert(fit$settings$classes))
 }
 
 # The C functions, which add up to 0, from C - 1 contrasts
@@ -378,22 +412,6 @@ helmert <- function(classes) {
 }
 
 # Diagnostics ----------------------------------------------------------------
-
-#' @export
-watched_functions.kb_kgs_noisy <- function(fit) {
-  at <- watched_x(fit)
-  eta <- noisy_contrasts(fit, at$x, posterior_pool(fit), FALSE)
-  f <- aperm(noisy_link(eta), c(2, 1, 3))
-  if (dim(f)[[3]] == 1) {
-    return(by_chain(fit, matrix(f, nrow(f)), paste0("f[", at$rows, "]")))
-  }
-  classes_by_chain(fit, f, at$rows, "f")
-}
-
-# Functions of classes: one for two
-noisy_link <- function(eta) {
-  if (dim(eta)[[3]] == 1) eta else functions_of_contrasts(eta)
-}
 
 #' @export
 watched_scales.kb_kgs_noisy <- function(fit) {

@@ -117,6 +117,16 @@ kgs_arguments <- function(type) {
 
 # Functions --------------------------------------------------------------------
 
+# Draws of f at points, an array n x S x functions
+function_draws <- function(fit, x, pool, chosen = NULL) {
+  UseMethod("function_draws")
+}
+
+#' @export
+function_draws.kb_kgs <- function(fit, x, pool, chosen = NULL) {
+  kgs_function(fit, kgs_features(fit, x), pool, chosen)
+}
+
 #' Draws of f for directions of unit length
 #' @param x Points in their own units.
 #' @return Array n x S x functions.
@@ -173,7 +183,10 @@ kgs_probability <- function(fit, x, complement, recorded) {
 }
 
 # Probabilities of true classes given each draw, n x S x C
-class_draws <- function(fit, x, pool, complement) {
+class_draws <- function(fit, x, pool, complement) UseMethod("class_draws")
+
+#' @export
+class_draws.kb_kgs <- function(fit, x, pool, complement) {
   at <- known_function(fit, x, pool, complement)
   if (dim(at$f)[[3]] > 1) {
     return(largest_draws(fit, at$f, at$sd))
@@ -244,18 +257,39 @@ kgs_log_score <- function(fit, x, y, complement) {
 
 # Shares of the draws that vote for each class, n x C
 kgs_votes <- function(fit, x) {
-  kgs_probability(fit, x, complement = FALSE, recorded = FALSE)
+  pool <- posterior_pool(fit)
+  levels <- fit$mould$levels
+  cells <- length(pool$weights) * length(levels)
+  votes <- lapply(row_blocks(x, cells), function(rows) {
+    vote <- largest_function(
+      function_draws(fit, x[rows, , drop = FALSE], pool)
+    )
+    vapply(seq_along(levels), function(c) rowMeans(vote == c), 0 * vote[, 1])
+  })
+  votes <- lapply(votes, matrix, ncol = length(levels))
+  out <- do.call(rbind, c(list(matrix(0, 0, length(levels))), votes))
+  colnames(out) <- levels
+  out
 }
 
-# f at the Bayes point, n x functions
+# The mean of f, n x functions: for directions of unit length f at the Bayes
+# point
 bayes_point_link <- function(fit, x) {
-  out <- kgs_features(fit, x) %*% bayes_point_direction(fit)
+  pool <- posterior_pool(fit)
+  cells <- length(pool$weights) * fit$settings$classes
+  means <- lapply(row_blocks(x, cells), function(rows) {
+    apply(function_draws(fit, x[rows, , drop = FALSE], pool), c(1, 3), mean)
+  })
+  out <- do.call(rbind, c(list(matrix(0, 0, kgs_functions(fit))), means))
   if (ncol(out) > 1) colnames(out) <- fit$mould$levels
   out
 }
 
 # The mean of the directions, rank x functions
 bayes_point_direction <- function(fit) {
+  if (is_noisy(fit$settings)) {
+    return(noisy_direction(fit))
+  }
   colMeans(posterior_pool(fit)$w, dims = 1)
 }
 
@@ -263,7 +297,7 @@ kgs_draws_at <- function(fit, x, complete, ndraws) {
   pool <- posterior_pool(fit)
   chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
   check_draws_memory(length(chosen), nrow(x), kgs_functions(fit))
-  f <- kgs_function(fit, kgs_features(fit, x), pool, chosen)
+  f <- function_draws(fit, x, pool, chosen)
   size <- dim(f)
   f <- spread_rows(matrix(f, size[[1]]), complete)
   f <- aperm(array(f, c(nrow(f), size[-1])), c(2, 1, 3))

@@ -109,7 +109,7 @@ extended_control <- function(fit, n_iter, warmup) {
   first <- if (is.null(fit$first_warmup)) control$warmup else fit$first_warmup
   control$warmup <- if (!is.null(warmup)) {
     check_count(warmup, 0, .Machine$integer.max - control$iter)
-  } else if (fit$settings$method == "coordinate") {
+  } else if (fit$settings$method %in% c("coordinate", "leapfrog")) {
     first
   } else {
     max(20L, first %/% 10L)
@@ -136,7 +136,7 @@ extended_fit <- function(old, rows, omitted, given) {
     fit$mould, seq_len(nrow(old$data$x)), rows$names,
     nrow(old$data$x) + seq_len(nrow(rows$x))
   )
-  fit$settings <- extended_settings(old$settings, fit$data$x)
+  fit$settings <- extended_settings(old$settings, fit$data$x, fit$data$y)
   fit$seed <- next_seed(old$seed)
   fit$starts <- lifted_starts(old, fit)
   fit$runs <- vector("list", length(old$runs))
@@ -146,9 +146,9 @@ extended_fit <- function(old, rows, omitted, given) {
 }
 
 #' The frozen settings, with a basis of the span of all points
-#' @param x All points, in their own units.
+#' @param x,y All points, in their own units, and their labels.
 #' @noRd
-extended_settings <- function(settings, x) {
+extended_settings <- function(settings, x, y) {
   x <- scaling_x(settings$scaling, x)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
   new <- distinct[is.na(which_pivot(settings$basis, distinct)), , drop = FALSE]
@@ -157,6 +157,7 @@ extended_settings <- function(settings, x) {
   check_basis(basis)
   settings$basis <- basis
   settings$explained <- nugget_explained(settings, x)
+  if (is_noisy(settings)) settings$noisy <- learn_noisy(settings, x, y)
   settings
 }
 
@@ -169,9 +170,10 @@ next_seed <- function(seed) {
 # Starting points of the chains of a further fit: their last states and, along
 # the new axes, draws from the prior
 #
-# The block sampler has no state in these coordinates: it starts at the labels.
+# The block sampler has no state in these coordinates: it starts at the labels;
+# leapfrog chains start at the new mode.
 lifted_starts <- function(old, new) {
-  if (old$settings$method == "block") {
+  if (old$settings$method %in% c("block", "leapfrog")) {
     return(NULL)
   }
   axes <- common_axes(old, new)

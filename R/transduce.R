@@ -66,8 +66,7 @@ transduce.kb_kgs <- function(fit, newdata, ndraws = NULL, ...) {
   pool <- posterior_pool(fit)
   chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
   x <- rows$x[rows$complete, , drop = FALSE]
-  f <- add_nugget(fit, joint_function(fit, x, pool, chosen))
-  votes <- largest_function(f)
+  votes <- joint_votes(fit, x, pool, chosen)
   new_transduction(votes, rows$complete, fit$mould$levels)
 }
 
@@ -140,6 +139,14 @@ print.kb_transduction <- function(x, digits = 3, ...) {
 }
 
 # Joint draws ------------------------------------------------------------------
+
+# Numbers of classes, points x draws
+joint_votes <- function(fit, x, pool, chosen) UseMethod("joint_votes")
+
+#' @export
+joint_votes.kb_kgs <- function(fit, x, pool, chosen) {
+  largest_function(add_nugget(fit, joint_function(fit, x, pool, chosen)))
+}
 
 #' Functions at points, jointly and without nugget: draws for directions times
 #' chi lengths
