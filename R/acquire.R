@@ -147,6 +147,17 @@ class_given_function.kb_kgs <- function(fit, x, pool, complement) {
   class_given_f(fit, f, complement)
 }
 
+# The same where f is known at all points together
+class_given_joint <- function(fit, x, pool, complement) {
+  UseMethod("class_given_joint")
+}
+
+#' @export
+class_given_joint.kb_kgs <- function(fit, x, pool, complement) {
+  f <- joint_function(fit, x, pool, seq_along(pool$weights), complement)
+  class_given_f(fit, f, complement)
+}
+
 # Entropies of the rows, in nats
 entropy_of <- function(p) {
   terms <- p * log(p)
@@ -230,9 +241,8 @@ label_spread <- function(fit, x, complement, most = 1000) {
   pool <- posterior_pool(fit)
   size <- length(pool$weights)
   chosen <- spread_over(size, min(size, most))
-  f <- joint_function(fit, x, pool, chosen, complement)
-  pool$rates <- pool$rates[chosen, , drop = FALSE]
-  p <- noisy_draws(fit, class_given_f(fit, f, complement), pool)
+  pool <- pool_subset(pool, chosen)
+  p <- noisy_draws(fit, class_given_joint(fit, x, pool, complement), pool)
   deviation <- sweep(p, c(1, 3), apply(p, c(1, 3), mean))
   list(
     deviation = matrix(deviation, nrow(x)) / sqrt(length(chosen)),

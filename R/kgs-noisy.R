@@ -374,6 +374,9 @@ class_draws.kb_kgs_noisy <- function(fit, x, pool, complement) {
 #' @export
 class_given_function.kb_kgs_noisy <- class_draws.kb_kgs_noisy
 
+#' @export
+class_given_joint.kb_kgs_noisy <- class_draws.kb_kgs_noisy
+
 # Points have independent noise
 #' @export
 joint_votes.kb_kgs_noisy <- function(fit, x, pool, chosen) {

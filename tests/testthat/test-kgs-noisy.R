@@ -1,0 +1,302 @@
+# kgs(method = "leapfrog"): functions with noise, nugget and bandwidths learned.
+#
+# Null of each comparison with exact values: the mean of the draws is normal
+# around the exact one with the Monte-Carlo standard error of package posterior.
+# At most 20 comparisons per test and a bound of 5 give a false alarm with
+# probability below 2e-5. Seen to fail on: the volume of whitening left out, the
+# log s term of the centred move left out, no correction of autoregressive steps,
+# rates without their Jacobian, a softmax without the Gumbel's scale.
+
+# Nodes and weights for a standard normal variable, from Jacobi's matrix
+normal_rule <- function(n) {
+  jacobi <- matrix(0, n, n)
+  off <- cbind(seq_len(n - 1), seq_len(n - 1) + 1)
+  jacobi[off] <- jacobi[off[, 2:1]] <- sqrt(seq_len(n - 1))
+  spectrum <- eigen(jacobi, symmetric = TRUE)
+  list(at = spectrum$values, p = spectrum$vectors[1, ]^2)
+}
+
+# E[q^e (1 - q)^(m - e) q^k] under a Beta prior below 1/2
+rate_moment <- function(e, m, a, b, k = 0) {
+  log_mass <- function(a, b) stats::pbeta(0.5, a, b, log.p = TRUE) + lbeta(a, b)
+  exp(log_mass(a + e + k, b + m - e) - log_mass(a, b))
+}
+
+#' Exact posterior of two classes with a Gaussian kernel, m points of one
+#' predictor, nugget, rate and bandwidth learned
+#' @return Means: `log_s`, `h` (of the log inverse bandwidth), `q`, `wrong`
+#'   (probabilities by datum).
+exact_noisy <- function(x, sign, prior, bandwidth, a, b, bias = 1, n = 13) {
+  rule <- normal_rule(n)
+  m <- length(x)
+  wrong <- all_patterns(m)
+  e <- rowSums(wrong)
+  out <- 0
+  for (i in seq_len(n)) for (j in seq_len(n)) {
+    log_s <- -log(prior$nugget) / 2 + prior$nugget_sd / 2 * rule$at[[i]]
+    inverse <- exp(prior$spread * rule$at[[j]]) / bandwidth
+    gram <- exp(-outer(x, x, "-")^2 * inverse^2 / 2) + bias
+    signs <- orthant_prior(exp(2 * log_s) * gram + diag(m))
+    p <- apply(wrong, 1, function(flip) signs(ifelse(flip, -sign, sign)))
+    p <- p * rule$p[[i]] * rule$p[[j]]
+    joint <- p * rate_moment(e, m, a, b)
+    out <- out + c(
+      total = sum(joint), log_s = sum(joint) * log_s,
+      h = sum(joint) * rule$at[[j]], q = sum(p * rate_moment(e, m, a, b, 1)),
+      wrong = colSums(joint * wrong)
+    )
+  }
+  out[-1] / out[[1]]
+}
+
+noisy_example <- function(m = 4) {
+  x <- c(-1.1, -0.3, 0.4, 1.3)[seq_len(m)]
+  list(x = x, sign = c(1, -1, 1, 1)[seq_len(m)])
+}
+
+noisy_fit <- function(d, kernel = kernel_gaussian("learn"), nugget = "learn",
+                      noise = noise_beta(2, 6), iter = 4000, ...) {
+  kgs(matrix(d$x, dimnames = list(NULL, "x")), factor(d$sign),
+    kernel = kernel, nugget = nugget, noise = noise, scale = FALSE,
+    method = "leapfrog", seed = 11, progress = FALSE,
+    control = mcmc_control(
+      chains = 4, warmup = 300, iter = iter
+    ), ...
+  )
+}
+
+# By how many standard errors means of chains (matrices) differ from `exact`
+z_of <- function(chains, exact) {
+  (mean(chains) - exact) / posterior::mcse_mean(chains)
+}
+
+noisy_chains <- function(fit) {
+  runs <- lapply(fit$runs, `[[`, "draws")
+  column <- function(name, of = identity) {
+    vapply(runs, function(d) of(d[[name]]), numeric(length(runs[[1]]$log_lik)))
+  }
+  list(
+    log_s = column("log_s"), q = column("rates"),
+    log_inverse = column("log_inverse")
+  )
+}
+
+test_that("the nugget, the rate and a bandwidth have their law, m = 4", {
+  d <- noisy_example()
+  prior <- kgs_prior(nugget = 0.3, nugget_sd = 1.4, bandwidth_sd = 0.6)
+  fit <- noisy_fit(d, prior = prior)
+  prior$spread <- 0.6
+  exact <- exact_noisy(d$x, d$sign, prior, fit$settings$bandwidth, 2, 6)
+  chains <- noisy_chains(fit)
+  h <- (chains$log_inverse + log(fit$settings$bandwidth)) / 0.6
+  expect_lt(abs(z_of(chains$log_s, exact[["log_s"]])), 5)
+  expect_lt(abs(z_of(chains$q, exact[["q"]])), 5)
+  expect_lt(abs(z_of(h, exact[["h"]])), 5)
+  # Their sums are chains; the single ones have no chain but a mean.
+  by_class <- vapply(0:1, function(c) {
+    wrong <- vapply(fit$runs, function(run) {
+      run$draws$wrong[seq(c + 1, by = 2, length.out = 4000)]
+    }, numeric(4000))
+    of <- d$sign == 2 * c - 1
+    z_of(wrong, sum(exact[paste0("wrong", which(of))]))
+  }, 0)
+  expect_lt(max(abs(by_class)), 5)
+  flips <- label_noise(fit)$probability
+  expect_lt(max(abs(flips - exact[paste0("wrong", 1:4)])), 0.02)
+})
+
+test_that("predictions of learned kernels have joint orthants", {
+  d <- noisy_example(3)
+  prior <- kgs_prior(nugget = 0.3, nugget_sd = 1.4, bandwidth_sd = 0.6)
+  fit <- noisy_fit(d, prior = prior)
+  new <- 0.9
+  rule <- normal_rule(13)
+  wrong <- all_patterns(3)
+  total <- 0
+  for (i in 1:13) for (j in 1:13) {
+    s <- exp(-log(0.3) / 2 + 0.7 * rule$at[[i]])
+    inverse <- exp(0.6 * rule$at[[j]]) / fit$settings$bandwidth
+    at <- c(d$x, new)
+    gram <- exp(-outer(at, at, "-")^2 * inverse^2 / 2) + 1
+    signs <- orthant_prior(s^2 * gram + diag(4))
+    weight <- rule$p[[i]] * rule$p[[j]] * rate_moment(rowSums(wrong), 3, 2, 6)
+    for (side in c(-1, 1)) {
+      p <- apply(wrong, 1, function(flip) {
+        signs(c(ifelse(flip, -d$sign, d$sign), side))
+      })
+      total <- total + c(all = sum(p * weight), up = (side > 0) *
+        sum(p * weight))
+    }
+  }
+  p <- predict(fit, matrix(new, dimnames = list(NULL, "x")), type = "true_prob")
+  pool <- posterior_pool(fit)
+  draws <- class_draws(fit, matrix(new, dimnames = list(NULL, "x")), pool, TRUE)
+  expect_lt(abs(z_of(matrix(draws[1, , 2], ncol = 4), total[["up"]] /
+    total[["all"]])), 5)
+  expect_equal(p[[2]], mean(draws[1, , 2]))
+})
+
+test_that("rates by class have the law given by quadrature", {
+  d <- noisy_example()
+  fit <- noisy_fit(d,
+    kernel = kernel_gaussian(0.8), nugget = 0.3, noise = noise_class(2, 6)
+  )
+  gram <- exp(-outer(d$x, d$x, "-")^2 / (2 * 0.8^2)) + 1
+  signs <- orthant_prior(gram + diag(0.3, 4))
+  wrong <- all_patterns(4)
+  p <- apply(wrong, 1, function(flip) signs(ifelse(flip, -d$sign, d$sign)))
+  grid <- (seq_len(300) - 0.5) / 300
+  rates <- expand.grid(low = grid, high = grid)
+  rates <- rates[rowSums(rates) < 1, ]
+  prior <- dbeta(rates$low, 2, 6) * dbeta(rates$high, 2, 6)
+  # A label is wrong at the rate of the class that f is in.
+  likelihood <- 0
+  for (k in seq_len(nrow(wrong))) {
+    truth <- ifelse(wrong[k, ], -d$sign, d$sign)
+    own <- ifelse(truth > 0, 2, 1)
+    each <- 1
+    for (i in 1:4) {
+      rate <- rates[[own[[i]]]]
+      each <- each * if (wrong[k, i]) rate else 1 - rate
+    }
+    likelihood <- likelihood + p[[k]] * each
+  }
+  weight <- prior * likelihood
+  exact <- c(sum(weight * rates$low), sum(weight * rates$high)) / sum(weight)
+  for (c in 1:2) {
+    chains <- vapply(fit$runs, function(run) {
+      run$draws$rates[seq(c, by = 2, length.out = 4000)]
+    }, numeric(4000))
+    expect_lt(abs(z_of(chains, exact[[c]])), 5)
+  }
+})
+
+test_that("three classes agree with draws from the prior", {
+  x <- c(-1, 0.2, 0.8, 1.5)
+  y <- factor(c("a", "b", "c", "b"))
+  prior <- kgs_prior(nugget = 0.3, nugget_sd = 1.4, bandwidth_sd = 0.6)
+  fit <- kgs(matrix(x), y,
+    kernel = kernel_gaussian("learn"), nugget = "learn", prior = prior,
+    noise = noise_beta(2, 6), scale = FALSE, seed = 3, progress = FALSE,
+    control = mcmc_control(chains = 4, warmup = 300, iter = 3000)
+  )
+  set.seed(1)
+  n <- 2e5
+  log_s <- -log(0.3) / 2 + 0.7 * rnorm(n)
+  bins <- sort(rnorm(400))
+  at <- rep(seq_along(bins), each = n / 400)
+  q <- qbeta(runif(n) * pbeta(2 / 3, 2, 6), 2, 6)
+  label <- as.integer(y)
+  f <- array(0, c(n, 4, 3))
+  for (k in seq_along(bins)) {
+    inverse <- exp(0.6 * bins[[k]]) / fit$settings$bandwidth
+    root <- chol(exp(-outer(x, x, "-")^2 * inverse^2 / 2) + 1 + diag(1e-9, 4))
+    rows <- which(at == k)
+    for (c in 1:3) {
+      f[rows, , c] <- matrix(rnorm(4 * length(rows)), ncol = 4) %*% root
+    }
+  }
+  likelihood <- 1
+  for (i in 1:4) {
+    p <- exp(pi / sqrt(6) * exp(log_s) * f[, i, ])
+    p <- p[, label[[i]]] / rowSums(p)
+    likelihood <- likelihood * ((1 - q) * p + q / 2 * (1 - p))
+  }
+  exact <- function(v) {
+    mean <- sum(likelihood * v) / sum(likelihood)
+    se <- sqrt(sum(likelihood^2 * (v - mean)^2)) / sum(likelihood)
+    c(mean, se)
+  }
+  check <- function(chains, v) {
+    known <- exact(v)
+    se <- sqrt(posterior::mcse_mean(chains)^2 + known[[2]]^2)
+    expect_lt(abs(mean(chains) - known[[1]]) / se, 5)
+  }
+  chains <- noisy_chains(fit)
+  check(chains$log_s, log_s)
+  check(chains$q, q)
+  # Strata of h are those of `bins`, whose own error is not counted.
+  h <- (chains$log_inverse + log(fit$settings$bandwidth)) / 0.6
+  expect_lt(abs(mean(h) - exact(bins[at])[[1]]), 0.1)
+})
+
+test_that("a given nugget agrees with the sampler in blocks", {
+  moons <- sim_moons(60, flips = 0.1, seed = 4)
+  both <- lapply(c("block", "leapfrog"), function(method) {
+    kgs(y ~ x1 + x2, moons,
+      kernel = kernel_gaussian(0.7), nugget = 0.3, method = method,
+      rank = 60, noise = 0.1, seed = 5, progress = FALSE,
+      control = mcmc_control(chains = 4, warmup = 300, iter = 3000)
+    )
+  })
+  new <- sim_moons(8, seed = 6)
+  p <- lapply(both, predict, new, type = "true_prob")
+  # Standard errors are below .006: 8 comparisons at 4 of them, both ways.
+  expect_lt(max(abs(p[[1]] - p[[2]])), 0.03)
+})
+
+test_that("the approximate evidence has the derivatives that it says", {
+  set.seed(2)
+  x <- matrix(rnorm(60), 20, 3)
+  kernels <- list(
+    kernel_gaussian("ard"), kernel_laplace("ard"), kernel_matern("ard", nu = 1.5),
+    kernel_matern("ard", nu = 2.5), kernel_rational_quadratic("ard", alpha = 2)
+  )
+  for (kernel in kernels) {
+    for (classes in 2:3) {
+      y <- factor(rep_len(letters[seq_len(classes)], 20))
+      fit <- kgs(x, y,
+        kernel = kernel, nugget = "learn", rank = 8, seed = 1,
+        progress = FALSE, control = mcmc_control(
+          chains = 1, warmup = 1, iter = 1
+        )
+      ) |> suppressWarnings() |> suppressMessages()
+      settings <- fit$settings
+      data <- noisy_data(settings, scaling_x(settings$scaling, x), y)
+      at <- c(0.5, -1.5, rnorm(4, sd = 0.3))
+      value <- function(at) kgs_mode_cpp(settings$noisy, data, at)$value
+      slope <- kgs_mode_cpp(settings$noisy, data, at)$slope
+      numeric <- vapply(seq_along(at), function(i) {
+        d <- replace(0 * at, i, 1e-5)
+        (value(at + d) - value(at - d)) / 2e-5
+      }, 0)
+      expect_equal(slope, numeric, tolerance = 1e-5)
+    }
+  }
+})
+
+test_that("chains continue as if they had not stopped", {
+  moons <- sim_moons(40, flips = 0.1, seed = 1)
+  run <- function(iter) {
+    kgs(y ~ x1 + x2, moons,
+      kernel = kernel_gaussian("ard"), nugget = "learn", seed = 2,
+      progress = FALSE, control = mcmc_control(
+        chains = 2, warmup = 20, iter = iter
+      )
+    ) |> suppressWarnings() |> suppressMessages()
+  }
+  whole <- run(40)
+  parts <- suppressMessages(suppressWarnings(
+    update(run(15), n_iter = 25, progress = FALSE)
+  ))
+  expect_identical(
+    lapply(whole$runs, `[[`, "draws"), lapply(parts$runs, `[[`, "draws")
+  )
+})
+
+test_that("what cannot be learned is refused", {
+  moons <- sim_moons(30, seed = 1)
+  ask <- function(...) kgs(y ~ x1 + x2, moons, seed = 1, ...)
+  expect_error(ask(nugget = "learn", method = "hmc"),
+    class = "kb_error_argument"
+  )
+  expect_error(ask(kernel = kernel_gaussian("ard"), nugget = 0),
+    class = "kb_error_argument"
+  )
+  expect_error(ask(kernel = kernel_gaussian("ard") + kernel_linear(),
+    nugget = "learn"
+  ), class = "kb_error_argument")
+  expect_error(ask(nugget = "median"), class = "kb_error_argument")
+  expect_error(ask(nugget = "learn", prior = 1), class = "kb_error_argument")
+  expect_error(kgs_prior(nugget = 0), class = "kb_error_argument")
+})
