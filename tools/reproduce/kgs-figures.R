@@ -153,7 +153,7 @@ figure3_scores <- function(data, q, seed) {
 }
 
 # For the picture: the points, and f of each draw on a grid, one bit each.
-figure3_picture <- function(n = 100, draws = 20) {
+figure3_picture <- function(n = 100, draws = figure3_draws) {
   data <- figure3_data(1)
   grid <- picture_grid(n)
   fits <- lapply(figure3_rates, function(q) figure3_fit(data, q, 1))
@@ -173,7 +173,7 @@ figure3_picture <- function(n = 100, draws = 20) {
 # ---- figure 4: Bayes points and support vector machines ---------------------
 
 figure4_rates <- c(0.01, 0.05, 0.1, 0.2, 0.3, 0.4)
-figure4_slacks <- c(0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 50)
+figure4_slacks <- c(0.001, 0.01, 0.1, 0.3, 0.5, 1, 2, 5, 10, 20, 50)
 figure4_flips <- 0.05
 
 sphere_matrix <- function(data) as.matrix(data[c("x1", "x2", "x3")])
@@ -237,6 +237,16 @@ figure4_scores <- function(method, seed, quick) {
     bpm = figure4_points(fit, test, seed, quick),
     svm = figure4_machines(fit, test)
   )
+}
+
+# For each penalty: the machine's error minus the mean of the Bayes point's over
+# the rates, on the same rows.
+figure4_versus <- function(runs) {
+  points <- runs[runs$method == "bpm", ]
+  mean_error <- tapply(points$error, points$set, mean)
+  machines <- runs[runs$method == "svm", ]
+  machines$error <- machines$error - mean_error[as.character(machines$set)]
+  mean_table(machines, "setting", "error")
 }
 
 # ---- learned noise ----------------------------------------------------------
