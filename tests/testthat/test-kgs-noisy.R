@@ -26,7 +26,7 @@ rate_moment <- function(e, m, a, b, k = 0) {
 #' predictor, nugget, rate and bandwidth learned
 #' @return Means: `log_s`, `h` (of the log inverse bandwidth), `q`, `wrong`
 #'   (probabilities by datum).
-exact_noisy <- function(x, sign, prior, bandwidth, a, b, bias = 1, n = 13) {
+exact_noisy <- function(x, sign, prior, bandwidth, a, b, bias = 1, n = 7) {
   rule <- normal_rule(n)
   m <- length(x)
   wrong <- all_patterns(m)
@@ -37,13 +37,16 @@ exact_noisy <- function(x, sign, prior, bandwidth, a, b, bias = 1, n = 13) {
     inverse <- exp(prior$spread * rule$at[[j]]) / bandwidth
     gram <- exp(-outer(x, x, "-")^2 * inverse^2 / 2) + bias
     signs <- orthant_prior(exp(2 * log_s) * gram + diag(m))
-    p <- apply(wrong, 1, function(flip) signs(ifelse(flip, -sign, sign)))
-    p <- p * rule$p[[i]] * rule$p[[j]]
+    half <- seq_len(nrow(wrong) / 2) # the others are their opposites
+    p <- apply(wrong[half, , drop = FALSE], 1, function(flip) {
+      signs(ifelse(flip, -sign, sign))
+    })
+    p <- c(p, rev(p)) * rule$p[[i]] * rule$p[[j]]
     joint <- p * rate_moment(e, m, a, b)
     out <- out + c(
       total = sum(joint), log_s = sum(joint) * log_s,
       h = sum(joint) * rule$at[[j]], q = sum(p * rate_moment(e, m, a, b, 1)),
-      wrong = colSums(joint * wrong)
+      wrong = unname(colSums(joint * wrong))
     )
   }
   out[-1] / out[[1]]
@@ -55,7 +58,7 @@ noisy_example <- function(m = 4) {
 }
 
 noisy_fit <- function(d, kernel = kernel_gaussian("learn"), nugget = "learn",
-                      noise = noise_beta(2, 6), iter = 4000, ...) {
+                      noise = noise_beta(2, 6), iter = 8000, ...) {
   kgs(matrix(d$x, dimnames = list(NULL, "x")), factor(d$sign),
     kernel = kernel, nugget = nugget, noise = noise, scale = FALSE,
     method = "leapfrog", seed = 11, progress = FALSE,
@@ -64,6 +67,8 @@ noisy_fit <- function(d, kernel = kernel_gaussian("learn"), nugget = "learn",
     ), ...
   )
 }
+
+quietly <- function(expr) suppressMessages(suppressWarnings(expr))
 
 # By how many standard errors means of chains (matrices) differ from `exact`
 z_of <- function(chains, exact) {
@@ -95,8 +100,8 @@ test_that("the nugget, the rate and a bandwidth have their law, m = 4", {
   # Their sums are chains; the single ones have no chain but a mean.
   by_class <- vapply(0:1, function(c) {
     wrong <- vapply(fit$runs, function(run) {
-      run$draws$wrong[seq(c + 1, by = 2, length.out = 4000)]
-    }, numeric(4000))
+      run$draws$wrong[seq(c + 1, by = 2, length.out = 8000)]
+    }, numeric(8000))
     of <- d$sign == 2 * c - 1
     z_of(wrong, sum(exact[paste0("wrong", which(of))]))
   }, 0)
@@ -106,20 +111,20 @@ test_that("the nugget, the rate and a bandwidth have their law, m = 4", {
 })
 
 test_that("predictions of learned kernels have joint orthants", {
-  d <- noisy_example(3)
+  d <- noisy_example(2)
   prior <- kgs_prior(nugget = 0.3, nugget_sd = 1.4, bandwidth_sd = 0.6)
   fit <- noisy_fit(d, prior = prior)
   new <- 0.9
-  rule <- normal_rule(13)
-  wrong <- all_patterns(3)
+  rule <- normal_rule(9)
+  wrong <- all_patterns(2)
   total <- 0
-  for (i in 1:13) for (j in 1:13) {
+  for (i in 1:9) for (j in 1:9) {
     s <- exp(-log(0.3) / 2 + 0.7 * rule$at[[i]])
     inverse <- exp(0.6 * rule$at[[j]]) / fit$settings$bandwidth
     at <- c(d$x, new)
     gram <- exp(-outer(at, at, "-")^2 * inverse^2 / 2) + 1
-    signs <- orthant_prior(s^2 * gram + diag(4))
-    weight <- rule$p[[i]] * rule$p[[j]] * rate_moment(rowSums(wrong), 3, 2, 6)
+    signs <- orthant_prior(s^2 * gram + diag(3))
+    weight <- rule$p[[i]] * rule$p[[j]] * rate_moment(rowSums(wrong), 2, 2, 6)
     for (side in c(-1, 1)) {
       p <- apply(wrong, 1, function(flip) {
         signs(c(ifelse(flip, -d$sign, d$sign), side))
@@ -165,8 +170,8 @@ test_that("rates by class have the law given by quadrature", {
   exact <- c(sum(weight * rates$low), sum(weight * rates$high)) / sum(weight)
   for (c in 1:2) {
     chains <- vapply(fit$runs, function(run) {
-      run$draws$rates[seq(c, by = 2, length.out = 4000)]
-    }, numeric(4000))
+      run$draws$rates[seq(c, by = 2, length.out = 8000)]
+    }, numeric(8000))
     expect_lt(abs(z_of(chains, exact[[c]])), 5)
   }
 })
@@ -178,7 +183,7 @@ test_that("three classes agree with draws from the prior", {
   fit <- kgs(matrix(x), y,
     kernel = kernel_gaussian("learn"), nugget = "learn", prior = prior,
     noise = noise_beta(2, 6), scale = FALSE, seed = 3, progress = FALSE,
-    control = mcmc_control(chains = 4, warmup = 300, iter = 3000)
+    control = mcmc_control(chains = 4, warmup = 300, iter = 2000)
   )
   set.seed(1)
   n <- 2e5
@@ -226,7 +231,7 @@ test_that("a given nugget agrees with the sampler in blocks", {
     kgs(y ~ x1 + x2, moons,
       kernel = kernel_gaussian(0.7), nugget = 0.3, method = method,
       rank = 60, noise = 0.1, seed = 5, progress = FALSE,
-      control = mcmc_control(chains = 4, warmup = 300, iter = 3000)
+      control = mcmc_control(chains = 4, warmup = 300, iter = 2000)
     )
   })
   new <- sim_moons(8, seed = 6)
@@ -245,12 +250,12 @@ test_that("the approximate evidence has the derivatives that it says", {
   for (kernel in kernels) {
     for (classes in 2:3) {
       y <- factor(rep_len(letters[seq_len(classes)], 20))
-      fit <- kgs(x, y,
+      fit <- quietly(kgs(x, y,
         kernel = kernel, nugget = "learn", rank = 8, seed = 1,
         progress = FALSE, control = mcmc_control(
           chains = 1, warmup = 1, iter = 1
         )
-      ) |> suppressWarnings() |> suppressMessages()
+      ))
       settings <- fit$settings
       data <- noisy_data(settings, scaling_x(settings$scaling, x), y)
       at <- c(0.5, -1.5, rnorm(4, sd = 0.3))
@@ -268,17 +273,15 @@ test_that("the approximate evidence has the derivatives that it says", {
 test_that("chains continue as if they had not stopped", {
   moons <- sim_moons(40, flips = 0.1, seed = 1)
   run <- function(iter) {
-    kgs(y ~ x1 + x2, moons,
+    quietly(kgs(y ~ x1 + x2, moons,
       kernel = kernel_gaussian("ard"), nugget = "learn", seed = 2,
       progress = FALSE, control = mcmc_control(
         chains = 2, warmup = 20, iter = iter
       )
-    ) |> suppressWarnings() |> suppressMessages()
+    ))
   }
   whole <- run(40)
-  parts <- suppressMessages(suppressWarnings(
-    update(run(15), n_iter = 25, progress = FALSE)
-  ))
+  parts <- quietly(update(run(15), n_iter = 25, progress = FALSE))
   expect_identical(
     lapply(whole$runs, `[[`, "draws"), lapply(parts$runs, `[[`, "draws")
   )
