@@ -5,7 +5,8 @@
 # At most 20 comparisons per test and a bound of 5 give a false alarm with
 # probability below 2e-5. Seen to fail on: the volume of whitening left out, the
 # log s term of the centred move left out, no correction of autoregressive steps,
-# rates without their Jacobian, a softmax without the Gumbel's scale.
+# rates without their Jacobian, a softmax without the Gumbel's scale, kicks of a
+# wrong size, labels wrong without division by the probability of the label.
 
 # Nodes and weights for a standard normal variable, from Jacobi's matrix
 normal_rule <- function(n) {
@@ -70,6 +71,20 @@ noisy_fit <- function(d, kernel = kernel_gaussian("learn"), nugget = "learn",
 
 quietly <- function(expr) suppressMessages(suppressWarnings(expr))
 
+# The same posterior from other sites and another proposal: they must not matter
+distorted <- function(fit) {
+  noisy <- fit$settings$noisy
+  noisy$sites$precision <- 20 * noisy$sites$precision + c(1, 5)
+  noisy$sites$pull <- noisy$sites$pull + 1
+  noisy$proposal$centre <- noisy$proposal$centre + 0.8
+  noisy$proposal$slope <- noisy$proposal$slope - 0.5
+  noisy$proposal$root <- 0.6 * noisy$proposal$root
+  fit$settings$noisy <- noisy
+  fit$runs <- vector("list", length(fit$runs))
+  fit$status <- "started"
+  quietly(run_fit(fit, FALSE))
+}
+
 # By how many standard errors means of chains (matrices) differ from `exact`
 z_of <- function(chains, exact) {
   (mean(chains) - exact) / posterior::mcse_mean(chains)
@@ -86,12 +101,7 @@ noisy_chains <- function(fit) {
   )
 }
 
-test_that("the nugget, the rate and a bandwidth have their law, m = 4", {
-  d <- noisy_example()
-  prior <- kgs_prior(nugget = 0.3, nugget_sd = 1.4, bandwidth_sd = 0.6)
-  fit <- noisy_fit(d, prior = prior)
-  prior$spread <- 0.6
-  exact <- exact_noisy(d$x, d$sign, prior, fit$settings$bandwidth, 2, 6)
+expect_law <- function(fit, d, exact) {
   chains <- noisy_chains(fit)
   h <- (chains$log_inverse + log(fit$settings$bandwidth)) / 0.6
   expect_lt(abs(z_of(chains$log_s, exact[["log_s"]])), 5)
@@ -108,6 +118,15 @@ test_that("the nugget, the rate and a bandwidth have their law, m = 4", {
   expect_lt(max(abs(by_class)), 5)
   flips <- label_noise(fit)$probability
   expect_lt(max(abs(flips - exact[paste0("wrong", 1:4)])), 0.02)
+}
+
+test_that("the nugget, the rate and a bandwidth have their law, m = 4", {
+  d <- noisy_example()
+  prior <- kgs_prior(nugget = 0.3, nugget_sd = 1.4, bandwidth_sd = 0.6)
+  fit <- noisy_fit(d, prior = prior)
+  prior$spread <- 0.6
+  exact <- exact_noisy(d$x, d$sign, prior, fit$settings$bandwidth, 2, 6)
+  for (fit in list(fit, distorted(fit))) expect_law(fit, d, exact)
 })
 
 test_that("predictions of learned kernels have joint orthants", {

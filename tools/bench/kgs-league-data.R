@@ -94,8 +94,8 @@ three_centres <- 1.35 * cbind(
 
 # The true classes are in the column `clean`.
 kgs_simulators <- list(
-  moons = function(n, seed) sim_moons(n, seed = seed),
-  quadratic = function(n, seed) sim_quadratic(n, seed = seed),
+  moons = function(n, seed) sim_moons(n, seed = seed, truth = TRUE),
+  quadratic = function(n, seed) sim_quadratic(n, seed = seed, truth = TRUE),
   normals = function(n, seed) normal_classes(n, two_centres, seed),
   three_normals = function(n, seed) normal_classes(n, three_centres, seed)
 )
