@@ -77,7 +77,7 @@ acquire.default <- function(fit, ...) not_defined("acquire", fit)
 #' @export
 acquire.kb_kgs <- function(fit, pool, n = 1,
                            criterion = c("bald", "entropy", "margin"),
-                           diverse = TRUE, complement = TRUE, ...) {
+                           diverse = TRUE, complement = NULL, ...) {
   fit <- checked_fit(fit, ...)
   if (missing(pool)) {
     kb_abort("{.arg pool} must be given: the points to choose from.",
@@ -86,7 +86,7 @@ acquire.kb_kgs <- function(fit, pool, n = 1,
   }
   criterion <- check_choice(criterion, c("bald", "entropy", "margin"))
   diverse <- check_flag(diverse)
-  complement <- check_flag(complement)
+  complement <- check_complement(complement, fit)
   rows <- mould_forge(fit$mould, pool, arg = "pool")
   complete <- which(rows$complete)
   if (length(complete) == 0) {

@@ -303,7 +303,7 @@ glance.kb_kgs <- function(x, ...) {
 
 #' @rdname tidy.kb_kgs
 #' @export
-augment.kb_kgs <- function(x, data = NULL, newdata = NULL, complement = TRUE,
+augment.kb_kgs <- function(x, data = NULL, newdata = NULL, complement = NULL,
                            ...) {
   x <- checked_fit(x, ...)
   augment_classes(x, data, newdata, complement = complement)

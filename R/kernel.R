@@ -62,7 +62,7 @@
 #' @section Errors:
 #' An argument outside its range is an error of class `kb_error_argument`;
 #' operators other than `+` and `*` are errors of class `kb_error_operator`;
-#' `bandwidth = "learn"` or `"ard"` anywhere but in [srvm()] is an error of class
+#' `bandwidth = "learn"` or `"ard"` anywhere but in [srvm()] and [kgs()] is an error of class
 #' `kb_error_learn`.
 #'
 #' @references
@@ -342,12 +342,12 @@ kernel_fill <- function(kernel, word, bandwidth) {
   kernel
 }
 
-# Only `srvm()` learns bandwidths
+# Only `srvm()` and `kgs()` learn bandwidths
 refuse_learn <- function(kernel) {
   if (kernel_has(kernel, "learn") || kernel_has(kernel, "ard")) {
     kb_abort(c(
       "The bandwidth of {.code {format(kernel)}} cannot be learned here.",
-      i = "{.fn srvm} learns bandwidths. Elsewhere give a number or
+      i = "{.fn srvm} and {.fn kgs} learn bandwidths. Elsewhere give a number or
            {.val median}."
     ), "learn")
   }

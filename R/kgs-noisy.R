@@ -377,10 +377,10 @@ class_given_function.kb_kgs_noisy <- class_draws.kb_kgs_noisy
 #' @export
 class_given_joint.kb_kgs_noisy <- class_draws.kb_kgs_noisy
 
-# Points have independent noise
+# Points have independent noise given f, which the span determines
 #' @export
 joint_votes.kb_kgs_noisy <- function(fit, x, pool, chosen) {
-  p <- class_draws(fit, x, noisy_pool_subset(pool, chosen), TRUE)
+  p <- class_draws(fit, x, noisy_pool_subset(pool, chosen), FALSE)
   with_local_seed(fit$seed, draw_labels(p))
 }
 

@@ -45,7 +45,7 @@ plot.kb_kgs <- function(x,
                           "boundary", "reject", "noise", "trace", "f",
                           "trace_density"
                         ),
-                        variable = NULL, complement = TRUE, newdata = NULL,
+                        variable = NULL, complement = NULL, newdata = NULL,
                         newy = NULL, level = 0.9, n = NULL, ...) {
   draw_picture(kgs_picture(
     x, type, variable, complement, newdata, newy, level, n,
@@ -73,7 +73,7 @@ kgs_picture <- function(x, type, variable, complement, newdata, newy, level, n,
     variable = !is.null(variable), newdata = !is.null(newdata),
     newy = !is.null(newy), n = !is.null(n)
   ), used, "plot.kb_kgs")
-  complement <- check_flag(complement)
+  complement <- check_complement(complement, x)
   level <- check_number(level, 0, 1, open = TRUE)
   if (!is.null(n)) n <- check_count(n, 2)
   switch(type,

@@ -16,7 +16,10 @@
 #'   span of training and new points, as in Gaussian process classification.
 #'   `FALSE`: f at a new point is determined by the span of the training points,
 #'   as in the paper, which is overconfident far from them. For `"class"`,
-#'   `"prob"`, `"true_prob"` and `"log_score"`.
+#'   `"prob"`, `"true_prob"` and `"log_score"`. `NULL`: `FALSE` with the sampler
+#'   `"leapfrog"`, whose functions are spanned by its points and whose nugget
+#'   stands for what they leave out (with `TRUE` the variance is added to the
+#'   nugget); `TRUE` with the others.
 #' @param reject For `"class"`: the share of the rows to leave undecided (those
 #'   with the least certain class, by `"true_prob"`), from 0 to 1.
 #' @param threshold For `"class"`: rows whose class has a smaller `"true_prob"`
@@ -71,7 +74,7 @@ predict.kb_kgs <- function(object, newdata,
                            type = c(
                              "class", "prob", "true_prob", "vote", "bpm",
                              "link", "draws", "log_score"
-                           ), complement = TRUE, reject = NULL,
+                           ), complement = NULL, reject = NULL,
                            threshold = NULL, newy = NULL, ndraws = NULL, ...) {
   object <- checked_fit(object, ...)
   type <- check_choice(type, kgs_types)
@@ -80,7 +83,7 @@ predict.kb_kgs <- function(object, newdata,
     threshold = !is.null(threshold), newy = !is.null(newy),
     ndraws = !is.null(ndraws)
   ), kgs_arguments(type), "predict.kb_kgs")
-  complement <- check_flag(complement)
+  complement <- check_complement(complement, object)
   rows <- prediction_rows(
     object, newdata, newy, missing(newdata), type == "log_score"
   )
@@ -101,6 +104,11 @@ predict.kb_kgs <- function(object, newdata,
       object, x, rows$y[rows$complete], complement
     ))
   )
+}
+
+# NULL: where f has no noise, without which votes are overconfident
+check_complement <- function(complement, fit) {
+  if (is.null(complement)) !is_noisy(fit$settings) else check_flag(complement)
 }
 
 kgs_types <- c(

@@ -22,9 +22,21 @@
 #' point belongs to the class whose function is largest. A wrong label is any of
 #' the other classes with the same probability, q / (C - 1).
 #'
-#' Features are those of `kernel` plus the constant `bias`. A `nugget` is added
-#' to the diagonal of the training points' kernel matrix, which softens the
-#' boundary between classes: labels are then signs of f plus independent noise.
+#' Features are those of `kernel` plus the constant `bias`.
+#'
+#' @section Overlapping classes:
+#' Where classes overlap, labels contradict f without being wrong. Without a
+#' `nugget` the model takes overlap for wrong labels: its classes are good, but
+#' [`predict(type = "true_prob")`][predict.kb_kgs] is too extreme. The nugget is
+#' the variance of noise, independent for each row: the class is the sign of f
+#' plus the noise, and the label may then be wrong, so that with one rate
+#' \deqn{p(y | f) = q + (1 - 2 q) \Phi(y f / \sqrt{nugget}).}{p(y | f) = q + (1 -
+#' 2 q) Phi(y f / sqrt(nugget)).} With `nugget = "learn"` it is learned with q,
+#' under the prior [kgs_prior()]. So are bandwidths of a kernel such as
+#' `kernel_gaussian("ard")`, one for each predictor, or
+#' `kernel_gaussian("learn")`, one for all. Both need the sampler `"leapfrog"`.
+#' With more than two classes its noise has Gumbel's distribution: probabilities
+#' are a softmax.
 #'
 #' @section The samplers:
 #' All leave the same posterior invariant.
@@ -37,9 +49,15 @@
 #' * `"coordinate"`: along lines in the directions of the principal axes of the
 #'   posterior, estimated during the warmup; an iteration uses a tenth of them.
 #' * `"block"`: for two classes with a nugget, alternates f and the noise.
+#' * `"leapfrog"`: with a nugget, which it may learn, as well as bandwidths:
+#'   Hamiltonian trajectories of f around a normal approximation of its
+#'   posterior; slice sampling of the nugget and of rates; Metropolis steps of
+#'   bandwidths with which f moves along. The approximation is found at the mode
+#'   before the chains start.
 #'
-#' `"auto"` is `"block"` with a nugget and two classes, `"hmc"` up to 2500
-#' distinct points, and above that `"coordinate"`.
+#' `"auto"` is `"leapfrog"` where the nugget or bandwidths are learned, `"block"`
+#' with a known nugget and two classes, `"hmc"` up to 2500 distinct points, and
+#' above that `"coordinate"`.
 #'
 #' @section Many points:
 #' The features are spanned by `rank` of the points, chosen by pivoted Cholesky
@@ -68,11 +86,14 @@
 #'   known rate: a number from 0 to below (C - 1) / C.
 #' @param bias Constant added to the kernel, at least 0: the prior variance of
 #'   an intercept where k(x, x) = 1.
-#' @param nugget Added to the diagonal of the training points' kernel matrix,
-#'   at least 0.
+#' @param nugget Variance of the noise of f, at least 0, or `"learn"`: see
+#'   "Overlapping classes".
+#' @param prior Priors of a nugget and of bandwidths that are learned, see
+#'   [kgs_prior()].
 #' @param method Sampler, see below.
 #' @param rank Largest rank of the features: a whole number, or `NULL`: full
-#'   rank for up to 1500 distinct points, 200 for more.
+#'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200, or
+#'   100 where bandwidths are learned.
 #' @param control Settings of the sampler, see [mcmc_control()].
 #' @param scale Standardise the predictors?
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
@@ -271,7 +292,10 @@ check_classes_present <- function(y, arg) {
 resolve_kgs_kernel <- function(kernel, x) {
   check_kernel(kernel)
   check_kernel_dimension(kernel, ncol(x))
-  if (learned_bandwidths(kernel) == "none") kernel_resolve(kernel, x) else kernel
+  if (learned_bandwidths(kernel) == "none") {
+    return(kernel_resolve(kernel, x))
+  }
+  kernel
 }
 
 kgs_methods <- c(

@@ -45,9 +45,9 @@ reject_curve.default <- function(object, ...) {
 #' @rdname reject_curve
 #' @export
 reject_curve.kb_kgs <- function(object, newdata, newy = NULL,
-                                complement = TRUE, ...) {
+                                complement = NULL, ...) {
   object <- checked_fit(object, ...)
-  complement <- check_flag(complement)
+  complement <- check_complement(complement, object)
   rows <- prediction_rows(object, newdata, newy, missing(newdata), TRUE)
   if (!any(rows$complete)) {
     kb_abort("{.arg newdata} has no row without missing values.", "outcome",

@@ -152,7 +152,9 @@ test_that("predictions of learned kernels have joint orthants", {
         sum(p * weight))
     }
   }
-  p <- predict(fit, matrix(new, dimnames = list(NULL, "x")), type = "true_prob")
+  p <- predict(fit, matrix(new, dimnames = list(NULL, "x")),
+    type = "true_prob", complement = TRUE
+  )
   pool <- posterior_pool(fit)
   draws <- class_draws(fit, matrix(new, dimnames = list(NULL, "x")), pool, TRUE)
   expect_lt(abs(z_of(matrix(draws[1, , 2], ncol = 4), total[["up"]] /
@@ -254,7 +256,7 @@ test_that("a given nugget agrees with the sampler in blocks", {
     )
   })
   new <- sim_moons(8, seed = 6)
-  p <- lapply(both, predict, new, type = "true_prob")
+  p <- lapply(both, predict, new, type = "true_prob", complement = TRUE)
   # Standard errors are below .006: 8 comparisons at 4 of them, both ways.
   expect_lt(max(abs(p[[1]] - p[[2]])), 0.03)
 })
