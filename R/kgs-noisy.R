@@ -112,6 +112,48 @@ bandwidth_design <- function(which, columns, prior) {
   cbind(prior$bandwidth_sd, diag(prior$ard_sd, columns))
 }
 
+#' Pivots for bandwidths that are learned
+#'
+#' Those that span the features of the median bandwidth, then of narrower ones,
+#' which need more pivots, until the rank is reached.
+#' @return As of `kgs_basis()`, of the narrowest of these kernels.
+#' @noRd
+spread_basis <- function(settings, x, rank, tol = 1e-6) {
+  rank <- min(rank, nrow(x))
+  points <- x[0, , drop = FALSE]
+  for (narrower in 2^(0:4)) {
+    kernel <- kernel_of_basis(settings, settings$bandwidth / narrower)
+    basis <- if (nrow(points) == 0) {
+      kgs_basis(kernel, x, rank, tol)
+    } else {
+      old <- extend_basis(empty_basis(kernel, x), points, 0)
+      new <- is.na(which_pivot(old, x))
+      extend_basis(old, x[new, , drop = FALSE], tol, rank)
+    }
+    points <- basis$points
+    if (nrow(points) >= rank) break
+  }
+  basis
+}
+
+# The share of the kernel at its approximate mode that the pivots leave out
+noisy_unexplained <- function(settings, x) {
+  learned <- settings$noisy$learned
+  if (is.null(learned)) {
+    return(settings$basis$unexplained)
+  }
+  h <- settings$noisy$proposal$centre
+  inverse <- exp(learned$offset + as.double(learned$design %*% h))
+  kernel <- kernel_of_basis(settings, 1 / inverse)
+  square <- kernel_evaluate(kernel, settings$basis$points)
+  # The core's jitter
+  square <- square + diag(1e-6 * (1 + settings$bias), nrow(square))
+  basis <- list(
+    kernel = kernel, points = settings$basis$points, factor = t(chol(square))
+  )
+  max(0, unexplained_share(basis, x))
+}
+
 # Labels, and points or features
 noisy_data <- function(settings, x, y, weights = NULL) {
   points <- if (learned_bandwidths(settings$kernel) == "none") {

@@ -154,10 +154,13 @@ extended_settings <- function(settings, x, y) {
   new <- distinct[is.na(which_pivot(settings$basis, distinct)), , drop = FALSE]
   basis <- extend_basis(settings$basis, new, limit = settings$rank_limit)
   basis$unexplained <- unexplained_share(basis, distinct)
-  check_basis(basis)
   settings$basis <- basis
   settings$explained <- nugget_explained(settings, x)
-  if (is_noisy(settings)) settings$noisy <- learn_noisy(settings, x, y)
+  if (is_noisy(settings)) {
+    settings$noisy <- learn_noisy(settings, x, y)
+    settings$basis$unexplained <- noisy_unexplained(settings, distinct)
+  }
+  check_basis(settings$basis)
   settings
 }
 

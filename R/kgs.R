@@ -249,10 +249,17 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
     method = method, prior = prior, bandwidth = median_of(kernel, x),
     scaling = scaling, scale = scale, classes = classes, rank_limit = rank
   )
-  settings$basis <- kgs_basis(kernel_of_basis(settings), distinct, rank)
-  check_basis(settings$basis)
+  settings$basis <- if (learned_bandwidths(kernel) == "none") {
+    kgs_basis(kernel_of_basis(settings), distinct, rank)
+  } else {
+    spread_basis(settings, distinct, rank)
+  }
   settings$explained <- nugget_explained(settings, x)
-  if (is_noisy(settings)) settings$noisy <- learn_noisy(settings, x, mould$y)
+  if (is_noisy(settings)) {
+    settings$noisy <- learn_noisy(settings, x, mould$y)
+    settings$basis$unexplained <- noisy_unexplained(settings, distinct)
+  }
+  check_basis(settings$basis)
   settings
 }
 
@@ -261,11 +268,13 @@ median_of <- function(kernel, x) {
   if (learned_bandwidths(kernel) == "none") NULL else bandwidth_median(x)
 }
 
-# With the bias; bandwidths that are learned are at their median here
-kernel_of_basis <- function(settings) {
+# With the bias
+#' @param bandwidth Of a kernel whose bandwidths are learned.
+#' @noRd
+kernel_of_basis <- function(settings, bandwidth = settings$bandwidth) {
   kernel <- settings$kernel
   which <- learned_bandwidths(kernel)
-  if (which != "none") kernel <- kernel_fill(kernel, which, settings$bandwidth)
+  if (which != "none") kernel <- kernel_fill(kernel, which, bandwidth)
   if (settings$bias > 0) kernel + kernel_constant(settings$bias) else kernel
 }
 

@@ -33,8 +33,45 @@ kgs_settings_layout <- layout(
   basis = holds(span_layout),
   explained = where(method == "block", numeric_matrix(rank_of(basis), rank_of(
     basis
-  )))
+  ))),
+  noisy = where(method == "leapfrog", holds(noisy_layout))
 )
+
+# What the sampler "leapfrog" starts from; see noisy_config().
+noisy_layout <- layout(
+  noise = holds(label_noise_layout),
+  scale = holds(layout(
+    learned = flags(), log_s = numbers(), sd = positive()
+  )),
+  learned = maybe(holds(layout(
+    kernel = such_that(is.list, "a kernel"),
+    pivots = numeric_matrix(rank_of(basis), columns), bias = numbers(1, 0),
+    offset = numbers(columns), design = numeric_matrix(columns)
+  ))),
+  .directions = if (is.null(learned)) 0 else ncol(learned$design),
+  sites = holds(layout(
+    precision = positive(rows), pull = numeric_matrix(rows, classes - 1)
+  )),
+  proposal = holds(layout(
+    centre = numbers(directions), slope = numbers(directions),
+    root = numeric_matrix(directions, directions)
+  )),
+  start = holds(layout(
+    log_s = numbers(), sd = numbers(1, 0), rate = numbers(1, 0, 1)
+  ))
+)
+
+is_noisy_nugget <- function(v) identical(v, "learn") || is_positive_number(v)
+
+learnable_kernel <- function(columns) {
+  such_that(function(kernel) {
+    which <- if (is.list(kernel)) kernel$bandwidth
+    if (identical(which, "ard") || identical(which, "learn")) {
+      kernel$bandwidth <- 1
+    }
+    is_resolved(kernel, columns)
+  }, "a kernel for its points")
+}
 
 rank_of <- function(basis) nrow(basis$points)
 
@@ -71,9 +108,9 @@ noisy_run_layout <- layout(
   .bandwidths = if (is.null(settings$noisy$learned)) 0 else columns,
   draws = holds(layout(
     w = numbers(draws_kept * rank_of(settings$basis) * (settings$classes - 1)),
-    log_s = numbers(draws_kept, -50, 50), rates = numbers(
+    log_s = numbers(draws_kept, -500, 500), rates = numbers(
       draws_kept * n_rates, 0, 1
-    ), log_inverse = numbers(draws_kept * bandwidths, -100, 100),
+    ), log_inverse = numbers(draws_kept * bandwidths),
     log_lik = numbers(draws_kept),
     wrong = numbers(draws_kept * settings$classes, 0, rows),
     flipped = numbers(rows, 0)

@@ -71,8 +71,9 @@ SEXP kgs_open_cpp(Rcpp::List config, Rcpp::List data,
                   Rcpp::Nullable<Rcpp::List> state) {
   const Schedule schedule = schedule_from_r(config, "beta");
   if (Rcpp::as<std::string>(config["method"]) == "leapfrog") {
-    return open_tempered<kgs::NoisyLevel>(
-        schedule, kgs_r::noisy_model(config, data), state);
+    kgs::NoisyModel model = kgs_r::noisy_model(config, data);
+    require(model.sites.precision.size() > 0, "no sites");
+    return open_tempered<kgs::NoisyLevel>(schedule, std::move(model), state);
   }
   kgs::Model model(kgs_r::data(data), settings(config));
   return schedule.ladder

@@ -113,6 +113,7 @@ Rcpp::List kgs_mode_cpp(Rcpp::List config, Rcpp::List data,
   const kgs::NoisyModel model = kgs_r::noisy_model(config, data);
   require(at.size() == kgs::Parameters(model).size(),
           "wrong number of parameters");
+  require(model.sites.precision.size() > 0, "no sites");
   VectorXd slope;
   const double value = kgs::approximate_evidence(model, at, slope);
   return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["slope"] = slope);

@@ -97,7 +97,7 @@ noisy_chains <- function(fit) {
   }
   list(
     log_s = column("log_s"), q = column("rates"),
-    log_inverse = column("log_inverse")
+    log_inverse = column("log_inverse"), log_lik = column("log_lik")
   )
 }
 
@@ -241,6 +241,7 @@ test_that("three classes agree with draws from the prior", {
   chains <- noisy_chains(fit)
   check(chains$log_s, log_s)
   check(chains$q, q)
+  check(chains$log_lik, log(likelihood))
   # Strata of h are those of `bins`, whose own error is not counted.
   h <- (chains$log_inverse + log(fit$settings$bandwidth)) / 0.6
   expect_lt(abs(mean(h) - exact(bins[at])[[1]]), 0.1)
@@ -323,4 +324,49 @@ test_that("what cannot be learned is refused", {
   expect_error(ask(nugget = "median"), class = "kb_error_argument")
   expect_error(ask(nugget = "learn", prior = 1), class = "kb_error_argument")
   expect_error(kgs_prior(nugget = 0), class = "kb_error_argument")
+})
+
+test_that("pivots also span kernels that are narrower than the median", {
+  set.seed(1)
+  x <- matrix(runif(300, -2, 2))
+  y <- factor(sin(9 * x[, 1]) > 0)
+  fit <- quietly(kgs(x, y,
+    kernel = kernel_gaussian("learn"), nugget = "learn", seed = 1,
+    progress = FALSE, control = mcmc_control(
+      chains = 1, warmup = 100, iter = 100
+    )
+  ))
+  new <- matrix(seq(-1.9, 1.9, length.out = 200))
+  # A tenth of the points at the median bandwidth: .11; all in all .02.
+  expect_lt(mean(predict(fit, new) != (sin(9 * new[, 1]) > 0)), 0.07)
+  expect_lt(fit$settings$basis$unexplained, 0.01)
+})
+
+test_that("a rate starts where its slices can move it", {
+  moons <- sim_moons(40, seed = 1)
+  fit <- quietly(kgs(y ~ x1 + x2, moons,
+    kernel = kernel_gaussian("median"), nugget = "learn",
+    noise = noise_beta(0.01, 1e4), seed = 1, progress = FALSE,
+    control = mcmc_control(chains = 2, warmup = 50, iter = 50)
+  ))
+  for (run in fit$runs) expect_gt(length(unique(run$draws$rates)), 10)
+})
+
+test_that("fits are checked against their layout", {
+  moons <- sim_moons(30, seed = 1)
+  for (kernel in list(kernel_gaussian("ard"), kernel_gaussian(0.5))) {
+    fit <- quietly(kgs(y ~ x1 + x2, moons,
+      kernel = kernel, nugget = "learn", seed = 1, progress = FALSE,
+      control = mcmc_control(chains = 2, warmup = 5, iter = 5)
+    ))
+    layout <- object_layout(fit)
+    expect_error(
+      check_layout(fit, layout$layout, c(layout$at, list(fit = fit))), NA
+    )
+    fit$settings$noisy$sites$precision[[1]] <- -1
+    expect_error(
+      check_layout(fit, layout$layout, c(layout$at, list(fit = fit))),
+      class = "kb_error_fit"
+    )
+  }
 })

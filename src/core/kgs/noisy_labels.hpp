@@ -26,7 +26,8 @@ class NoisyLabels {
   /// And its derivatives with respect to eta and to one common rate.
   double value(const Eigen::MatrixXd& eta, const Rates& rates,
                Eigen::MatrixXd& slope, double& rate_slope) const;
-  /// The expected curvature of each datum, (G35), the mean over functions.
+  /// About the expected curvature of each datum, (G35), the mean over
+  /// functions.
   Eigen::VectorXd information(const Eigen::MatrixXd& eta,
                               const Rates& rates) const;
   /// The probability that each label is wrong, (G34).
@@ -51,7 +52,7 @@ class NoisyLabels {
   Eigen::MatrixXd contrasts_;  // classes x functions, orthonormal columns
 };
 
-/// 1 / sd of the standard Gumbel distribution's noise: a softmax of this times
+/// The sd of the standard Gumbel distribution: a softmax of this times
 /// functions has noise of variance 1.
 constexpr double kGumbel = 1.28254983016186409554;
 

@@ -50,9 +50,10 @@ NoisyLevel::NoisyLevel(const NoisyModel& model, int, Rng& rng)
                ? expected_log_s(place_.x) + model.start_sd * rng.normal()
                : model.log_s;
   if (model.noise.kind != Noise::kFixed) {
-    const double spread = std::exp(0.5 * rng.normal());
+    // Far from the bounds of its logit, from where slices could not return.
     const double rate =
-        std::min(model.start_rate * spread, 0.9 * rate_bound(2));
+        std::clamp(model.start_rate * std::exp(0.5 * rng.normal()), 1e-6,
+                   0.9 * rate_bound(2));
     for (double& each : rates_) each = rate;
   }
 }
@@ -134,7 +135,7 @@ double NoisyLevel::move_w(Rng& rng) {
 
 // Each logit of its share of the bound, given the other rate.
 void NoisyLevel::move_rates(Rng& rng) {
-  constexpr double kFar = 30;
+  constexpr double kLow = -300, kHigh = 30;
   const MatrixXd at = eta();
   const Noise& noise = model_->noise;
   for (std::size_t c = 0; c < rates_.size(); ++c) {
@@ -144,13 +145,16 @@ void NoisyLevel::move_rates(Rng& rng) {
     Rates rates = rates_;
     const auto rate_of = [&](double t) { return bound / (1 + std::exp(-t)); };
     const auto log_density = [&](double t) {
-      if (std::abs(t) > kFar) return -std::numeric_limits<double>::infinity();
+      if (t < kLow || t > kHigh) {
+        return -std::numeric_limits<double>::infinity();
+      }
       const double rate = rate_of(t);
       rates[c] = rate;
       return model_->labels.value(at, rates) + noise.a * std::log(rate) +
              (noise.b - 1) * std::log1p(-rate) - std::log1p(std::exp(t));
     };
-    rates_[c] = rate_of(slice(logit(rates_[c] / bound), 1, log_density, rng));
+    const double from = std::clamp(logit(rates_[c] / bound), kLow, kHigh);
+    rates_[c] = rate_of(slice(from, 1, log_density, rng));
   }
 }
 

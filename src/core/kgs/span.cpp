@@ -68,7 +68,7 @@ Span::Span(const LearnedKernel& learned, const VectorXd& log_inverse,
   factor_ = pivots_;
   factor_.diagonal().array() += kJitter * (1 + learned.bias);
   const Eigen::LLT<Eigen::Ref<MatrixXd>> llt(factor_);
-  ok_ = llt.info() == Eigen::Success;
+  ok_ = llt.info() == Eigen::Success && factor_.allFinite();
   if (!ok_) return;
   kernel_ = kernel_at(learned, squares_, points);
   features_ = kernel_;
