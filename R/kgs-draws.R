@@ -84,7 +84,7 @@ kgs_rate_names <- function(fit) {
 # has it
 first_function <- function(fit, most = 10) {
   rows <- spread_over(nrow(fit$data$x), min(most, nrow(fit$data$x)))
-  f <- function_draws(
+  f <- latent_draws(
     fit, fit$data$x[rows, , drop = FALSE], posterior_pool(fit)
   )
   f <- matrix(f[, , 1], length(rows))

@@ -392,7 +392,7 @@ noisy_contrasts <- function(fit, x, pool, outside) {
 
 # By the sd of the noise
 #' @export
-function_draws.kb_kgs_noisy <- function(fit, x, pool, chosen = NULL) {
+latent_draws.kb_kgs_noisy <- function(fit, x, pool, chosen = NULL) {
   if (!is.null(chosen)) pool <- noisy_pool_subset(pool, chosen)
   eta <- noisy_contrasts(fit, x, pool, FALSE)
   if (dim(eta)[[3]] == 1) eta else functions_of_contrasts(eta)

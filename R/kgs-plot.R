@@ -221,7 +221,7 @@ function_bands <- function(x, points, level, most = 400) {
   pool <- posterior_pool(x)
   draws <- length(pool$weights)
   chosen <- spread_over(draws, min(draws, most))
-  f <- function_draws(x, points, pool, chosen)
+  f <- latent_draws(x, points, pool, chosen)
   f <- matrix(f[, , 1], nrow(points))
   out <- t(apply(f, 1, stats::quantile, c(0.5, interval_ends(level))))
   colnames(out) <- c("fit", "lwr", "upr")

@@ -126,12 +126,12 @@ kgs_arguments <- function(type) {
 # Functions --------------------------------------------------------------------
 
 # Draws of f at points, an array n x S x functions
-function_draws <- function(fit, x, pool, chosen = NULL) {
-  UseMethod("function_draws")
+latent_draws <- function(fit, x, pool, chosen = NULL) {
+  UseMethod("latent_draws")
 }
 
 #' @export
-function_draws.kb_kgs <- function(fit, x, pool, chosen = NULL) {
+latent_draws.kb_kgs <- function(fit, x, pool, chosen = NULL) {
   kgs_function(fit, kgs_features(fit, x), pool, chosen)
 }
 
@@ -270,7 +270,7 @@ kgs_votes <- function(fit, x) {
   cells <- length(pool$weights) * length(levels)
   votes <- lapply(row_blocks(x, cells), function(rows) {
     vote <- largest_function(
-      function_draws(fit, x[rows, , drop = FALSE], pool)
+      latent_draws(fit, x[rows, , drop = FALSE], pool)
     )
     vapply(seq_along(levels), function(c) rowMeans(vote == c), 0 * vote[, 1])
   })
@@ -286,7 +286,7 @@ bayes_point_link <- function(fit, x) {
   pool <- posterior_pool(fit)
   cells <- length(pool$weights) * fit$settings$classes
   means <- lapply(row_blocks(x, cells), function(rows) {
-    apply(function_draws(fit, x[rows, , drop = FALSE], pool), c(1, 3), mean)
+    apply(latent_draws(fit, x[rows, , drop = FALSE], pool), c(1, 3), mean)
   })
   out <- do.call(rbind, c(list(matrix(0, 0, kgs_functions(fit))), means))
   if (ncol(out) > 1) colnames(out) <- fit$mould$levels
@@ -305,7 +305,7 @@ kgs_draws_at <- function(fit, x, complete, ndraws) {
   pool <- posterior_pool(fit)
   chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
   check_draws_memory(length(chosen), nrow(x), kgs_functions(fit))
-  f <- function_draws(fit, x, pool, chosen)
+  f <- latent_draws(fit, x, pool, chosen)
   size <- dim(f)
   f <- spread_rows(matrix(f, size[[1]]), complete)
   f <- aperm(array(f, c(nrow(f), size[-1])), c(2, 1, 3))

@@ -338,7 +338,7 @@ effect_draws.kb_kgs <- function(fit, x, pool, chosen, type) {
   if (type == "response") {
     return(expected_draws(fit, complete_x(x), pool, chosen))
   }
-  draws <- function_draws(fit, x, pool, chosen)
+  draws <- latent_draws(fit, x, pool, chosen)
   draws <- aperm(draws, c(2, 1, 3))
   if (has_several_functions(fit)) draws else last_slice(draws)
 }

@@ -136,7 +136,7 @@ watched_functions.kb_bark_multinomial <- function(fit) {
 #' @export
 watched_functions.kb_kgs <- function(fit) {
   at <- watched_x(fit)
-  f <- function_draws(fit, at$x, posterior_pool(fit))
+  f <- latent_draws(fit, at$x, posterior_pool(fit))
   f <- aperm(f, c(2, 1, 3))
   if (kgs_functions(fit) == 1) {
     return(by_chain(fit, matrix(f, nrow(f)), paste0("f[", at$rows, "]")))

@@ -10,6 +10,7 @@
 #include "kgs/noisy_labels.cpp"
 #include "kgs/noisy_level.cpp"
 #include "kgs/noisy_mode.cpp"
+#include "kgs/ridge.cpp"
 #include "kgs/span.cpp"
 #include "kgs/start.cpp"
 #include "kgs/surrogate.cpp"

@@ -253,10 +253,11 @@ test_that("many points have a low rank by default, and a complete fit", {
   expect_output(print(fit), "rank:")
 })
 
-test_that("refusing a bandwidth to learn names kgs()", {
+test_that("refusing a bandwidth to learn without a nugget names kgs()", {
   error <- expect_error(
     kgs(c(1, 2, 3), c("a", "b", "a"), kernel = kernel_gaussian("learn")),
-    class = "kb_error_learn"
+    "nugget",
+    class = "kb_error_argument"
   )
   expect_match(deparse(error$call)[[1]], "^kgs")
 })

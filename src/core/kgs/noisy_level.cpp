@@ -44,6 +44,9 @@ NoisyLevel::NoisyLevel(const NoisyModel& model, int, Rng& rng)
     place_ = place_at(normal_vector(n, rng));
   }
   if (!place_.span.ok()) place_ = place_at(VectorXd::Zero(n));
+  if (!model.learned && model.learns_scale) {
+    ridge_ = Ridge(place_.span.features(), model.sites);
+  }
   w_ = place_.whitened.to_w(
       normal_matrix(model.rank(), model.labels.functions(), rng));
   log_s_ = model.learns_scale
@@ -92,7 +95,10 @@ void NoisyLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
     if (turn.adapts()) step_.note(acceptance);
   }
   if (model_->noise.kind != Noise::kFixed) move_rates(rng);
-  if (model_->learns_scale) move_scale(rng);
+  if (model_->learns_scale) {
+    move_scale(rng);
+    if (!model_->learned) move_along_ridge(rng);
+  }
   if (!model_->learned) return;
   for (int k = 0; k < kProposals; ++k) move_bandwidths(rng);
 }
@@ -158,17 +164,37 @@ void NoisyLevel::move_rates(Rng& rng) {
   }
 }
 
+double NoisyLevel::log_scale_prior(double log_s) const {
+  const double gap = (log_s - model_->log_s) / model_->log_s_sd;
+  return -0.5 * gap * gap;
+}
+
+// Given z of the approximation at each s: directions that labels determine keep
+// s w, the others w, (G46).
+void NoisyLevel::move_along_ridge(Rng& rng) {
+  const MatrixXd z = ridge_.to_z(w_, s());
+  const MatrixXd& features = place_.span.features();
+  log_s_ = slice(
+      log_s_, 0.3,
+      [&](double t) {
+        const double scale = std::exp(t);
+        const MatrixXd w = ridge_.to_w(z, scale);
+        return model_->labels.value(scale * (features * w), rates_) -
+               0.5 * w.squaredNorm() + ridge_.log_volume(scale) +
+               log_scale_prior(t);
+      },
+      rng);
+  w_ = ridge_.to_w(z, s());
+}
+
 // Given w, then given s w: (G36).
 void NoisyLevel::move_scale(Rng& rng) {
   const MatrixXd f = place_.span.features() * w_;
-  const auto log_prior = [&](double t) {
-    const double gap = (t - model_->log_s) / model_->log_s_sd;
-    return -0.5 * gap * gap;
-  };
   log_s_ = slice(
       log_s_, 0.5,
       [&](double t) {
-        return model_->labels.value(std::exp(t) * f, rates_) + log_prior(t);
+        return model_->labels.value(std::exp(t) * f, rates_) +
+               log_scale_prior(t);
       },
       rng);
   const double from = log_s_;
@@ -176,7 +202,8 @@ void NoisyLevel::move_scale(Rng& rng) {
   log_s_ = slice(
       log_s_, 0.3,
       [&](double t) {
-        return -0.5 * squares * std::exp(2 * (from - t)) - n * t + log_prior(t);
+        return -0.5 * squares * std::exp(2 * (from - t)) - n * t +
+               log_scale_prior(t);
       },
       rng);
   w_ *= std::exp(from - log_s_);
@@ -190,10 +217,7 @@ double NoisyLevel::log_density(const Place& place, const MatrixXd& w,
                    std::exp(log_s) * (place.span.features() * w), rates_) -
                0.5 * w.squaredNorm() + place.whitened.log_volume() -
                0.5 * h.squaredNorm();
-  if (model_->learns_scale) {
-    const double gap = (log_s - model_->log_s) / model_->log_s_sd;
-    out -= 0.5 * gap * gap;
-  }
+  if (model_->learns_scale) out += log_scale_prior(log_s);
   return out;
 }
 

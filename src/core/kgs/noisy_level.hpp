@@ -3,6 +3,7 @@
 #include "core/tempered.hpp"
 #include "no_counts.hpp"
 #include "noisy_mode.hpp"
+#include "ridge.hpp"
 #include "step_size.hpp"
 
 namespace kernelbayes {
@@ -54,10 +55,13 @@ class NoisyLevel {
   double move_w(Rng& rng);
   void move_rates(Rng& rng);
   void move_scale(Rng& rng);
+  void move_along_ridge(Rng& rng);
+  double log_scale_prior(double log_s) const;
   void move_bandwidths(Rng& rng);
 
   const NoisyModel* model_;
   Place place_;
+  Ridge ridge_;  // if the kernel is given
   Eigen::MatrixXd w_;
   double log_s_;
   Rates rates_;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "noisy_model.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+/// The normal approximation under one kernel for every scale s, (G46): w = mean
+/// + V (1 + s^2 d)^(-1/2) z, with V and d the eigenvectors and eigenvalues of
+/// Phi' W Phi, W the sites' precisions.
+class Ridge {
+ public:
+  Ridge() = default;
+  Ridge(const Eigen::MatrixXd& features, const Sites& sites);
+
+  Eigen::MatrixXd to_w(const Eigen::MatrixXd& z, double s) const;
+  Eigen::MatrixXd to_z(const Eigen::MatrixXd& w, double s) const;
+  /// log |dw / dz|.
+  double log_volume(double s) const;
+
+ private:
+  Eigen::VectorXd root(double s) const;
+
+  Eigen::VectorXd values_;
+  Eigen::MatrixXd vectors_, pull_;  // V' Phi' times the sites' pull
+};
+
+}  // namespace kgs
+}  // namespace kernelbayes
