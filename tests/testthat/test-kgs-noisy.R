@@ -29,24 +29,25 @@ rate_moment <- function(e, m, a, b, k = 0) {
 #'   (probabilities by datum).
 exact_noisy <- function(x, sign, prior, bandwidth, a, b, bias = 1, n = 7) {
   rule <- normal_rule(n)
+  of_h <- if (prior$spread > 0) rule else list(at = 0, p = 1)
   m <- length(x)
   wrong <- all_patterns(m)
   e <- rowSums(wrong)
   out <- 0
-  for (i in seq_len(n)) for (j in seq_len(n)) {
+  for (i in seq_len(n)) for (j in seq_along(of_h$at)) {
     log_s <- -log(prior$nugget) / 2 + prior$nugget_sd / 2 * rule$at[[i]]
-    inverse <- exp(prior$spread * rule$at[[j]]) / bandwidth
+    inverse <- exp(prior$spread * of_h$at[[j]]) / bandwidth
     gram <- exp(-outer(x, x, "-")^2 * inverse^2 / 2) + bias
     signs <- orthant_prior(exp(2 * log_s) * gram + diag(m))
     half <- seq_len(nrow(wrong) / 2) # the others are their opposites
     p <- apply(wrong[half, , drop = FALSE], 1, function(flip) {
       signs(ifelse(flip, -sign, sign))
     })
-    p <- c(p, rev(p)) * rule$p[[i]] * rule$p[[j]]
+    p <- c(p, rev(p)) * rule$p[[i]] * of_h$p[[j]]
     joint <- p * rate_moment(e, m, a, b)
     out <- out + c(
       total = sum(joint), log_s = sum(joint) * log_s,
-      h = sum(joint) * rule$at[[j]], q = sum(p * rate_moment(e, m, a, b, 1)),
+      h = sum(joint) * of_h$at[[j]], q = sum(p * rate_moment(e, m, a, b, 1)),
       wrong = unname(colSums(joint * wrong))
     )
   }
@@ -92,8 +93,8 @@ z_of <- function(chains, exact) {
 
 noisy_chains <- function(fit) {
   runs <- lapply(fit$runs, `[[`, "draws")
-  column <- function(name, of = identity) {
-    vapply(runs, function(d) of(d[[name]]), numeric(length(runs[[1]]$log_lik)))
+  column <- function(name) {
+    vapply(runs, function(d) d[[name]], numeric(length(runs[[1]][[name]])))
   }
   list(
     log_s = column("log_s"), q = column("rates"),
@@ -103,10 +104,12 @@ noisy_chains <- function(fit) {
 
 expect_law <- function(fit, d, exact) {
   chains <- noisy_chains(fit)
-  h <- (chains$log_inverse + log(fit$settings$bandwidth)) / 0.6
   expect_lt(abs(z_of(chains$log_s, exact[["log_s"]])), 5)
   expect_lt(abs(z_of(chains$q, exact[["q"]])), 5)
-  expect_lt(abs(z_of(h, exact[["h"]])), 5)
+  if (!is.null(fit$settings$bandwidth)) {
+    h <- (chains$log_inverse + log(fit$settings$bandwidth)) / 0.6
+    expect_lt(abs(z_of(h, exact[["h"]])), 5)
+  }
   # Their sums are chains; the single ones have no chain but a mean.
   by_class <- vapply(0:1, function(c) {
     wrong <- vapply(fit$runs, function(run) {
@@ -126,6 +129,15 @@ test_that("the nugget, the rate and a bandwidth have their law, m = 4", {
   fit <- noisy_fit(d, prior = prior)
   prior$spread <- 0.6
   exact <- exact_noisy(d$x, d$sign, prior, fit$settings$bandwidth, 2, 6)
+  for (fit in list(fit, distorted(fit))) expect_law(fit, d, exact)
+})
+
+test_that("with a given kernel the nugget and the rate have their law", {
+  d <- noisy_example()
+  prior <- kgs_prior(nugget = 0.3, nugget_sd = 1.4)
+  fit <- noisy_fit(d, kernel = kernel_gaussian(0.9), prior = prior)
+  prior$spread <- 0
+  exact <- exact_noisy(d$x, d$sign, prior, 0.9, 2, 6)
   for (fit in list(fit, distorted(fit))) expect_law(fit, d, exact)
 })
 
@@ -245,6 +257,31 @@ test_that("three classes agree with draws from the prior", {
   # Strata of h are those of `bins`, whose own error is not counted.
   h <- (chains$log_inverse + log(fit$settings$bandwidth)) / 0.6
   expect_lt(abs(mean(h) - exact(bins[at])[[1]]), 0.1)
+})
+
+test_that("the likelihood of a draw is the product of its predictions", {
+  three <- iris[seq(1, 150, by = 4), ]
+  two <- sim_moons(40, flips = 0.1, seed = 1)
+  fits <- list(
+    quietly(kgs(Species ~ ., three,
+      kernel = kernel_gaussian("ard"), nugget = "learn", seed = 1,
+      progress = FALSE, control = mcmc_control(1, 5, 5)
+    )),
+    quietly(kgs(y ~ x1 + x2, two,
+      kernel = kernel_gaussian("median"), nugget = "learn", seed = 1,
+      noise = noise_class(1, 9), progress = FALSE, control = mcmc_control(
+        1, 5, 5
+      )
+    ))
+  )
+  for (fit in fits) {
+    pool <- posterior_pool(fit)
+    p <- class_draws(fit, fit$data$x, pool, FALSE)
+    p <- noisy_draws(fit, p, pool)
+    label <- as.integer(fit$data$y)
+    each <- vapply(seq_along(label), function(i) p[i, , label[[i]]], numeric(5))
+    expect_equal(rowSums(log(each)), fit$runs[[1]]$draws$log_lik)
+  }
 })
 
 test_that("a given nugget agrees with the sampler in blocks", {
