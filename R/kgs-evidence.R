@@ -132,7 +132,7 @@ refuse_learned_evidence <- function(settings) {
   if (is_noisy(settings)) {
     kb_abort(c(
       "The evidence is not defined for {.code method = \"leapfrog\"}.",
-      i = "Give {.arg nugget} as a number and a kernel with a known bandwidth, and
+      i = "Give {.arg nugget} as a number, a kernel with a known bandwidth and
            {.code method = \"auto\"}."
     ), "not_defined")
   }

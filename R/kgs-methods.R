@@ -172,7 +172,8 @@ sigma.kb_kgs <- function(object, ...) {
 label_probability <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
   pool <- pool_subset(pool, chosen)
-  p <- noisy_draws(fit, class_draws(fit, x, pool, check_complement(NULL, fit)), pool)
+  p <- class_draws(fit, x, pool, check_complement(NULL, fit))
+  p <- noisy_draws(fit, p, pool)
   size <- dim(p)
   p <- spread_rows(matrix(p, size[[1]]), rows$complete)
   aperm(array(p, c(nrow(p), size[-1])), c(2, 1, 3))

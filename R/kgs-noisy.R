@@ -9,13 +9,13 @@ learns_nugget <- function(settings) identical(settings$nugget, "learn")
 
 #' Priors of the nugget and of bandwidths of [kgs()]
 #'
-#' Used where they are learned: `nugget = "learn"` and a kernel with `bandwidth =
-#' "ard"` or `"learn"`.
+#' Used where they are learned: `nugget = "learn"` and a kernel with
+#' `bandwidth = "ard"` or `"learn"`.
 #'
 #' The nugget is the variance of the noise of f where the kernel has variance 1
-#' (plus `bias`). Its prior is log-normal. So are the priors of bandwidths, about
-#' the median distance of the points: with `"learn"` one bandwidth, with `"ard"`
-#' one for each predictor, of which a part of the logarithm is common to all.
+#' (plus `bias`). Its prior is log-normal. So are the priors of bandwidths,
+#' about the median distance of the points: with `"learn"` one bandwidth, with
+#' `"ard"` one for each predictor; a part of their logarithms is common to all.
 #'
 #' @param nugget Median of the nugget.
 #' @param nugget_sd Standard deviation of its logarithm.
@@ -351,13 +351,13 @@ posterior_pool.kb_kgs_noisy <- function(fit) {
   draws <- lapply(fit_runs(fit), `[[`, "draws")
   all <- function(name) unlist(lapply(draws, `[[`, name))
   log_s <- all("log_s")
-  S <- length(log_s)
+  n <- length(log_s)
   list(
-    w = matrix(all("w"), ncol = S), log_s = log_s,
-    log_inverse = matrix(all("log_inverse"), ncol = S),
-    rates = matrix(all("rates"), nrow = S, byrow = TRUE),
-    wrong = matrix(all("wrong"), nrow = S, byrow = TRUE),
-    weights = rep(1 / S, S)
+    w = matrix(all("w"), ncol = n), log_s = log_s,
+    log_inverse = matrix(all("log_inverse"), ncol = n),
+    rates = matrix(all("rates"), nrow = n, byrow = TRUE),
+    wrong = matrix(all("wrong"), nrow = n, byrow = TRUE),
+    weights = rep(1 / n, n)
   )
 }
 

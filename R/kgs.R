@@ -30,9 +30,9 @@
 #' [`predict(type = "true_prob")`][predict.kb_kgs] is too extreme. The nugget is
 #' the variance of noise, independent for each row: the class is the sign of f
 #' plus the noise, and the label may then be wrong, so that with one rate
-#' \deqn{p(y | f) = q + (1 - 2 q) \Phi(y f / \sqrt{nugget}).}{p(y | f) = q + (1 -
-#' 2 q) Phi(y f / sqrt(nugget)).} With `nugget = "learn"` it is learned with q,
-#' under the prior [kgs_prior()]. So are bandwidths of a kernel such as
+#' \deqn{p(y | f) = q + (1 - 2 q) \Phi(y f / \sqrt{nugget}).}{p(y | f) = q +
+#' (1 - 2 q) Phi(y f / sqrt(nugget)).} With `nugget = "learn"` it is learned
+#' with q, under the prior [kgs_prior()]. So are bandwidths of a kernel such as
 #' `kernel_gaussian("ard")`, one for each predictor, or
 #' `kernel_gaussian("learn")`, one for all. Both need the sampler `"leapfrog"`.
 #' With more than two classes its noise has Gumbel's distribution: probabilities
@@ -55,9 +55,9 @@
 #'   bandwidths with which f moves along. The approximation is found at the mode
 #'   before the chains start.
 #'
-#' `"auto"` is `"leapfrog"` where the nugget or bandwidths are learned, `"block"`
-#' with a known nugget and two classes, `"hmc"` up to 2500 distinct points, and
-#' above that `"coordinate"`.
+#' `"auto"` is `"leapfrog"` where the nugget or bandwidths are learned,
+#' `"block"` with a known nugget and two classes, `"hmc"` up to 2500 distinct
+#' points, and above that `"coordinate"`.
 #'
 #' @section Many points:
 #' The features are spanned by `rank` of the points, chosen by pivoted Cholesky
@@ -92,8 +92,8 @@
 #'   [kgs_prior()].
 #' @param method Sampler, see below.
 #' @param rank Largest rank of the features: a whole number, or `NULL`: full
-#'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200, or
-#'   100 where bandwidths are learned.
+#'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,
+#'   or 100 where bandwidths are learned.
 #' @param control Settings of the sampler, see [mcmc_control()].
 #' @param scale Standardise the predictors?
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.

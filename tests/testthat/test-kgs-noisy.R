@@ -4,9 +4,8 @@
 # around the exact one with the Monte-Carlo standard error of package posterior.
 # At most 20 comparisons per test and a bound of 5 give a false alarm with
 # probability below 2e-5. Seen to fail on: the volume of whitening left out, the
-# log s term of the centred move left out, no correction of autoregressive steps,
-# rates without their Jacobian, a softmax without the Gumbel's scale, kicks of a
-# wrong size, labels wrong without division by the probability of the label.
+# log s term of the centred move left out, autoregressive steps without their
+# correction, rates without their Jacobian.
 
 # Nodes and weights for a standard normal variable, from Jacobi's matrix
 normal_rule <- function(n) {
@@ -303,8 +302,9 @@ test_that("the approximate evidence has the derivatives that it says", {
   set.seed(2)
   x <- matrix(rnorm(60), 20, 3)
   kernels <- list(
-    kernel_gaussian("ard"), kernel_laplace("ard"), kernel_matern("ard", nu = 1.5),
-    kernel_matern("ard", nu = 2.5), kernel_rational_quadratic("ard", alpha = 2)
+    kernel_gaussian("ard"), kernel_laplace("ard"),
+    kernel_matern("ard", nu = 1.5), kernel_matern("ard", nu = 2.5),
+    kernel_rational_quadratic("ard", alpha = 2)
   )
   for (kernel in kernels) {
     for (classes in 2:3) {
