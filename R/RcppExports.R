@@ -129,6 +129,10 @@ kgs_noisy_functions_cpp <- function(kernel, points, left, log_inverse, w, log_s,
     .Call(`_kernelbayes_kgs_noisy_functions_cpp`, kernel, points, left, log_inverse, w, log_s, functions, outside)
 }
 
+kgs_noisy_ratio_cpp <- function(config, data, log_inverse, log_s, rates, draws, is_z) {
+    .Call(`_kernelbayes_kgs_noisy_ratio_cpp`, config, data, log_inverse, log_s, rates, draws, is_z)
+}
+
 numbers_within_cpp <- function(values, lower, upper) {
     .Call(`_kernelbayes_numbers_within_cpp`, values, lower, upper)
 }

@@ -23,6 +23,13 @@
 #' of each direction is also used. A short run chooses the costs such that
 #' neighbours overlap.
 #'
+#' Fits of `method = "leapfrog"` have no ladder. Their evidence, with the nugget,
+#' rates and bandwidths integrated out as far as they are learned, is computed
+#' from their draws by bridge sampling (Meng and Wong, 1996), with a normal
+#' proposal that the first halves of the chains determine. They have
+#' `log_evidence`, `mc_se` (by jackknife over 5 stretches of each chain),
+#' `replicates` (of each chain) and `note` only, and take class rates.
+#'
 #' The chains use the fit's sampler, but `"hmc"` (above 2500 rows
 #' `"coordinate"`) instead of `"block"`, which also draws the nugget's features.
 #'
@@ -80,6 +87,9 @@
 #'
 #' Graepel, T. and Herbrich, R. (2001). The kernel Gibbs sampler. *Advances in
 #' Neural Information Processing Systems* 13.
+#'
+#' Meng, X.-L. and Wong, W. H. (1996). Simulating ratios of normalizing
+#' constants via a simple identity. *Statistica Sinica* 6, 831-860.
 #' @examples
 #' moons <- sim_moons(40, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
@@ -93,8 +103,15 @@ evidence.kb_kgs <- function(object, n_temps = NULL, warmup = 100, iter = 500,
                             progress = NULL,
                             ...) {
   object <- checked_fit(object, ...)
+  if (is_noisy(object$settings)) {
+    refuse_ladder(c(
+      n_temps = !missing(n_temps), warmup = !missing(warmup),
+      iter = !missing(iter), chains = !missing(chains), q = !missing(q),
+      volume = !missing(volume)
+    ))
+    return(noisy_evidence(object, draw_seed(seed)))
+  }
   refuse_class_rates(object$settings$noise)
-  refuse_learned_evidence(object$settings)
   settings <- check_ladder(
     list(
       n_temps = n_temps, warmup = warmup, iter = iter, chains = chains,
@@ -128,13 +145,15 @@ refuse_class_rates <- function(noise) {
   }
 }
 
-refuse_learned_evidence <- function(settings) {
-  if (is_noisy(settings)) {
+# Fits with noise have no ladder
+refuse_ladder <- function(given) {
+  ignored <- names(given)[given]
+  if (length(ignored) > 0) {
     kb_abort(c(
-      "The evidence is not defined for {.code method = \"leapfrog\"}.",
-      i = "Give {.arg nugget} as a number, a kernel with a known bandwidth and
-           {.code method = \"auto\"}."
-    ), "not_defined")
+      "{.arg {ignored}} would have no effect for fits of
+       {.code method = \"leapfrog\"}.",
+      i = "Their evidence is computed from the draws of the fit."
+    ), "argument", argument = ignored)
   }
 }
 

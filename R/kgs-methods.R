@@ -15,7 +15,9 @@ describe_kgs <- function(x, show) {
   left <- settings$basis$unexplained
   paste0(
     formula_line(x),
-    "  rows:         ", x$time, ", ", counted(ncol(x$data$x), "predictor"),
+    "  rows:         ", x$time,
+    if (!is.null(x$data$weights)) " weighted", ", ",
+    counted(ncol(x$data$x), "predictor"),
     if (settings$scale) ", standardised", "\n", classes_line(x),
     "  kernel:       ", shorten(format(settings$kernel)), ", bias ",
     show(settings$bias),

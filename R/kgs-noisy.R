@@ -154,6 +154,11 @@ noisy_unexplained <- function(settings, x) {
   max(0, unexplained_share(basis, x))
 }
 
+noisy_data_of <- function(fit) {
+  x <- scaling_x(fit$settings$scaling, fit$data$x)
+  noisy_data(fit$settings, x, fit$data$y, fit$data$weights)
+}
+
 # Labels, and points or features
 noisy_data <- function(settings, x, y, weights = NULL) {
   points <- if (learned_bandwidths(settings$kernel) == "none") {
@@ -163,8 +168,16 @@ noisy_data <- function(settings, x, y, weights = NULL) {
   }
   list(
     points = points, label = as.integer(y) - 1L, classes = settings$classes,
-    weight = if (is.null(weights)) numeric() else as.double(weights)
+    weight = label_weights(settings, y, weights)
   )
+}
+
+# Of rows times those of their classes; empty if all are 1
+label_weights <- function(settings, y, weights) {
+  of_class <- settings$class_weights[as.integer(y)]
+  if (is.null(of_class)) as.double(weights) else {
+    as.double(if (is.null(weights)) of_class else weights * of_class)
+  }
 }
 
 # The normal approximation at the mode ----------------------------------------
@@ -277,9 +290,7 @@ fit_engine.kb_kgs_noisy <- function(fit) {
         list(method = "leapfrog", seed = fit$seed), settings$noisy,
         fit$control[c("warmup", "iter", "thin")]
       ),
-      data = noisy_data(
-        settings, scaling_x(settings$scaling, fit$data$x), fit$data$y
-      )
+      data = noisy_data_of(fit)
     ),
     class = c(
       "kb_engine_kgs_noisy", "kb_engine_kgs", "kb_engine_chain", "kb_engine"

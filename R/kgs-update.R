@@ -76,6 +76,7 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
       object, n_iter, progress, started, time_limit, until
     ))
   }
+  if (!is.null(object$data$weights)) refuse_weighted_rows()
   kept <- complete_rows(rows, na_action)
   control <- extended_control(object, n_iter, warmup)
   if (nrow(kept$x) == 0) {
@@ -88,6 +89,13 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
     return(keep_run(run_until(fit, until, NULL, progress, started, time_limit)))
   }
   run_fit(fit, progress, started, time_limit)
+}
+
+refuse_weighted_rows <- function() {
+  kb_abort(c(
+    "Rows cannot be added to a fit with {.arg weights}.",
+    i = "Fit all rows again with {.fn kgs}."
+  ), "not_defined")
 }
 
 refuse_warmup <- function(warmup) {
@@ -157,7 +165,7 @@ extended_settings <- function(settings, x, y) {
   settings$basis <- basis
   settings$explained <- nugget_explained(settings, x)
   if (is_noisy(settings)) {
-    settings$noisy <- learn_noisy(settings, x, y)
+    settings$noisy <- learn_noisy(settings, x, y, NULL)
     settings$basis$unexplained <- noisy_unexplained(settings, distinct)
   }
   check_basis(settings$basis)

@@ -90,6 +90,12 @@
 #'   "Overlapping classes".
 #' @param prior Priors of a nugget and of bandwidths that are learned, see
 #'   [kgs_prior()].
+#' @param weights `NULL`, or positive numbers, one per row, looked up in `data`
+#'   first: row i stands for `weights[i]` rows (case weights). Only with the
+#'   sampler `"leapfrog"`.
+#' @param class_weights `NULL`, or a positive number for each class, by its name:
+#'   rows count as many times, so that the probability of a class with a large
+#'   weight is larger. Only with the sampler `"leapfrog"`.
 #' @param method Sampler, see below.
 #' @param rank Largest rank of the features: a whole number, or `NULL`: full
 #'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,
@@ -155,8 +161,8 @@ kgs.default <- function(x, ...) refuse_data(x, missing(x))
 #' @export
 kgs.formula <- function(formula, data, kernel = kernel_gaussian("median"),
                         noise = noise_beta(), bias = 1, nugget = 0,
-                        prior = kgs_prior(),
-                        method = c(
+                        prior = kgs_prior(), weights = NULL,
+                        class_weights = NULL, method = c(
                           "auto", "circle", "ellipse", "hmc", "block",
                           "coordinate", "leapfrog"
                         ), rank = NULL, control = mcmc_control(),
@@ -164,7 +170,9 @@ kgs.formula <- function(formula, data, kernel = kernel_gaussian("median"),
                         seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  mould <- mould_formula(formula, data, na_action, "factor")
+  mould <- mould_formula(formula, data, na_action, "factor",
+    weights = rlang::enquo(weights)
+  )
   kgs_fit(mould, given_arguments(), match.call(), started)
 }
 
@@ -173,7 +181,7 @@ kgs.formula <- function(formula, data, kernel = kernel_gaussian("median"),
 kgs.matrix <- function(x, y) {
   started <- now()
   check_no_dots(...)
-  mould <- mould_xy(x, y, na_action, "factor")
+  mould <- mould_xy(x, y, na_action, "factor", weights = weights)
   kgs_fit(mould, given_arguments(), match.call(), started)
 }
 formals(kgs.matrix) <- c(alist(x = , y = ), formals(kgs.formula)[-(1:2)])
@@ -217,7 +225,7 @@ new_kgs <- function(mould, settings, control, seed, started, called) {
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould), settings = settings, control = control,
-      data = list(x = mould$x, y = mould$y),
+      data = list(x = mould$x, y = mould$y, weights = mould$weights),
       sequence = seq_len(nrow(mould$x)), seed = seed,
       runs = vector("list", control$chains), time = 0L, status = "started",
       seconds = 0
@@ -230,7 +238,7 @@ new_kgs <- function(mould, settings, control, seed, started, called) {
 
 # Settings that are determined by the data at the first call
 kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
-                         scale, prior = kgs_prior()) {
+                         scale, prior = kgs_prior(), class_weights = NULL) {
   scale <- check_flag(scale)
   classes <- nlevels(mould$y)
   check_classes_present(mould$y, mould$outcome_name)
@@ -243,11 +251,13 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   kernel <- resolve_kgs_kernel(kernel, x)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
   method <- check_kgs_method(method, classes, nugget, nrow(distinct), kernel)
+  refuse_weights(method, mould$weights, class_weights)
   rank <- check_rank(rank, nrow(distinct), kernel, method)
   settings <- list(
     kernel = kernel, noise = noise, bias = bias, nugget = nugget,
     method = method, prior = prior, bandwidth = median_of(kernel, x),
-    scaling = scaling, scale = scale, classes = classes, rank_limit = rank
+    scaling = scaling, scale = scale, classes = classes, rank_limit = rank,
+    class_weights = check_class_weights(class_weights, levels(mould$y))
   )
   settings$basis <- if (learned_bandwidths(kernel) == "none") {
     kgs_basis(kernel_of_basis(settings), distinct, rank)
@@ -256,7 +266,7 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   }
   settings$explained <- nugget_explained(settings, x)
   if (is_noisy(settings)) {
-    settings$noisy <- learn_noisy(settings, x, mould$y)
+    settings$noisy <- learn_noisy(settings, x, mould$y, mould$weights)
     settings$basis$unexplained <- noisy_unexplained(settings, distinct)
   }
   check_basis(settings$basis)
@@ -278,10 +288,38 @@ kernel_of_basis <- function(settings, bandwidth = settings$bandwidth) {
   if (settings$bias > 0) kernel + kernel_constant(settings$bias) else kernel
 }
 
-learn_noisy <- function(settings, x, y) {
+learn_noisy <- function(settings, x, y, weights) {
   config <- noisy_config(settings, ncol(x))
   config$bound <- (settings$classes - 1) / settings$classes
-  learn_proposal(config, noisy_data(settings, x, y))
+  learn_proposal(config, noisy_data(settings, x, y, weights))
+}
+
+# Other samplers count wrong labels
+refuse_weights <- function(method, weights, class_weights) {
+  if (method == "leapfrog" || is.null(weights) && is.null(class_weights)) {
+    return(invisible())
+  }
+  given <- if (is.null(weights)) "class_weights" else "weights"
+  kb_abort(c(
+    "{.arg {given}} needs {.code method = \"leapfrog\"}.",
+    x = "The method is {.val {method}}.",
+    i = "{.code nugget = \"learn\"} chooses it."
+  ), "argument", argument = given)
+}
+
+# NULL, or positive numbers named by the classes, in their order
+check_class_weights <- function(weights, levels) {
+  if (is.null(weights)) {
+    return(NULL)
+  }
+  fine <- is.numeric(weights) && setequal(names(weights), levels) &&
+    length(weights) == length(levels) && all(is.finite(weights) & weights > 0)
+  if (!isTRUE(fine)) {
+    bad_argument(
+      weights, "class_weights", "a positive number for each class, by its name"
+    )
+  }
+  as.double(weights[levels])
 }
 
 check_nugget <- function(nugget) {

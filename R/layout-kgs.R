@@ -5,7 +5,9 @@ kgs_layout <- c(layout(
   .rows = nrow(data$x), .columns = ncol(data$x),
   control = holds(mcmc_control_layout)
 ), fit_layout_of_data, layout(
-  data = holds(layout(y = classes(rows, mould$levels))),
+  data = holds(layout(
+    y = classes(rows, mould$levels), weights = maybe(positive(rows))
+  )),
   settings = holds(kgs_settings_layout),
   .functions = if (settings$classes == 2) 1 else settings$classes,
   .n_rates = if (settings$noise$kind == "class") 2 else 1,
@@ -34,6 +36,7 @@ kgs_settings_layout <- layout(
   explained = where(method == "block", numeric_matrix(rank_of(basis), rank_of(
     basis
   ))),
+  class_weights = maybe(positive(classes)),
   noisy = where(method == "leapfrog", holds(noisy_layout))
 )
 

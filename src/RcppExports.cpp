@@ -415,6 +415,22 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// kgs_noisy_ratio_cpp
+std::vector<double> kgs_noisy_ratio_cpp(Rcpp::List config, Rcpp::List data, Eigen::MatrixXd log_inverse, Eigen::VectorXd log_s, Eigen::MatrixXd rates, std::vector<double> draws, bool is_z);
+RcppExport SEXP _kernelbayes_kgs_noisy_ratio_cpp(SEXP configSEXP, SEXP dataSEXP, SEXP log_inverseSEXP, SEXP log_sSEXP, SEXP ratesSEXP, SEXP drawsSEXP, SEXP is_zSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type log_inverse(log_inverseSEXP);
+    Rcpp::traits::input_parameter< Eigen::VectorXd >::type log_s(log_sSEXP);
+    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type rates(ratesSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< bool >::type is_z(is_zSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_noisy_ratio_cpp(config, data, log_inverse, log_s, rates, draws, is_z));
+    return rcpp_result_gen;
+END_RCPP
+}
 // numbers_within_cpp
 bool numbers_within_cpp(const Rcpp::NumericVector& values, double lower, double upper);
 RcppExport SEXP _kernelbayes_numbers_within_cpp(SEXP valuesSEXP, SEXP lowerSEXP, SEXP upperSEXP) {
@@ -799,6 +815,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kgs_sites_cpp", (DL_FUNC) &_kernelbayes_kgs_sites_cpp, 3},
     {"_kernelbayes_kgs_mode_cpp", (DL_FUNC) &_kernelbayes_kgs_mode_cpp, 3},
     {"_kernelbayes_kgs_noisy_functions_cpp", (DL_FUNC) &_kernelbayes_kgs_noisy_functions_cpp, 8},
+    {"_kernelbayes_kgs_noisy_ratio_cpp", (DL_FUNC) &_kernelbayes_kgs_noisy_ratio_cpp, 7},
     {"_kernelbayes_numbers_within_cpp", (DL_FUNC) &_kernelbayes_numbers_within_cpp, 3},
     {"_kernelbayes_triangles_sound_cpp", (DL_FUNC) &_kernelbayes_triangles_sound_cpp, 2},
     {"_kernelbayes_machines_advance_cpp", (DL_FUNC) &_kernelbayes_machines_advance_cpp, 3},

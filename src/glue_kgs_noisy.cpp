@@ -161,3 +161,43 @@ Rcpp::NumericVector kgs_noisy_functions_cpp(
   }
   return out;
 }
+
+// For each draw of the other parameters, log p(labels, w) minus the log density
+// of the normal approximation of w, up to rounding independent of w where the
+// approximation is exact, (G47). `draws`: w, or z of the approximation (as
+// is_z says), rank x functions x draws.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> kgs_noisy_ratio_cpp(Rcpp::List config, Rcpp::List data,
+                                        Eigen::MatrixXd log_inverse,
+                                        Eigen::VectorXd log_s,
+                                        Eigen::MatrixXd rates,
+                                        std::vector<double> draws, bool is_z) {
+  const kgs::NoisyModel model = kgs_r::noisy_model(config, data);
+  const Eigen::Index n = log_s.size(), rank = model.rank();
+  const Eigen::Index functions = model.labels.functions();
+  require(model.sites.precision.size() > 0 &&
+              static_cast<Eigen::Index>(draws.size()) ==
+                  rank * functions * n &&
+              rates.cols() == n && log_inverse.cols() == n,
+          "draws disagree");
+  std::vector<double> out(n);
+  for (Eigen::Index d = 0; d < n; ++d) {
+    const kgs::Span span = kgs::span_at(model, log_inverse.col(d));
+    if (!span.ok()) {
+      out[d] = -std::numeric_limits<double>::infinity();
+      continue;
+    }
+    const double s = std::exp(log_s[d]);
+    const kgs::Whitened guess(span.features(), s, model.sites);
+    const Eigen::Map<const MatrixXd> given(&draws[d * rank * functions], rank,
+                                           functions);
+    const MatrixXd w = is_z ? guess.to_w(given) : MatrixXd(given);
+    const MatrixXd z = is_z ? MatrixXd(given) : guess.to_z(given);
+    const kgs::Rates each(rates.col(d).data(),
+                          rates.col(d).data() + rates.rows());
+    out[d] = model.labels.value(s * (span.features() * w), each) -
+             0.5 * w.squaredNorm() + 0.5 * z.squaredNorm() +
+             guess.log_volume();
+  }
+  return out;
+}

@@ -50,7 +50,7 @@ exact_noisy <- function(x, sign, prior, bandwidth, a, b, bias = 1, n = 7) {
       wrong = unname(colSums(joint * wrong))
     )
   }
-  out[-1] / out[[1]]
+  structure(out[-1] / out[[1]], log_evidence = log(out[[1]]))
 }
 
 noisy_example <- function(m = 4) {
@@ -59,10 +59,10 @@ noisy_example <- function(m = 4) {
 }
 
 noisy_fit <- function(d, kernel = kernel_gaussian("learn"), nugget = "learn",
-                      noise = noise_beta(2, 6), iter = 8000, ...) {
+                      noise = noise_beta(2, 6), iter = 8000, seed = 11, ...) {
   kgs(matrix(d$x, dimnames = list(NULL, "x")), factor(d$sign),
     kernel = kernel, nugget = nugget, noise = noise, scale = FALSE,
-    method = "leapfrog", seed = 11, progress = FALSE,
+    method = "leapfrog", seed = seed, progress = FALSE,
     control = mcmc_control(
       chains = 4, warmup = 300, iter = iter
     ), ...
@@ -138,6 +138,88 @@ test_that("with a given kernel the nugget and the rate have their law", {
   prior$spread <- 0
   exact <- exact_noisy(d$x, d$sign, prior, 0.9, 2, 6)
   for (fit in list(fit, distorted(fit))) expect_law(fit, d, exact)
+})
+
+test_that("the evidence is exact, and its error is its spread over seeds", {
+  d <- noisy_example()
+  prior <- kgs_prior(nugget = 0.3, nugget_sd = 1.4, bandwidth_sd = 0.6)
+  fit <- noisy_fit(d, prior = prior, iter = 1000)
+  prior$spread <- 0.6
+  exact <- exact_noisy(d$x, d$sign, prior, fit$settings$bandwidth, 2, 6)
+  exact <- attr(exact, "log_evidence")
+  estimates <- lapply(1:20, function(seed) {
+    evidence(noisy_fit(d, prior = prior, iter = 300, seed = seed), seed = seed)
+  })
+  estimate <- vapply(estimates, `[[`, 0, "log_evidence")
+  se <- vapply(estimates, `[[`, 0, "mc_se")
+  # Student's t with 19 degrees of freedom: P(|t| > 5) = 8e-5
+  expect_lt(abs(mean(estimate) - exact) / (sd(estimate) / sqrt(20)), 5)
+  # The root of chi-square_19 / 19 is in (.5, 1.7) with probability .9999; the
+  # jackknife over 20 stretches adds a little.
+  expect_gt(sd(estimate) / mean(se), 0.45)
+  expect_lt(sd(estimate) / mean(se), 1.9)
+  expect_error(evidence(fit, iter = 10), class = "kb_error_argument")
+})
+
+test_that("the evidence with rates by class is that of draws from the prior", {
+  d <- noisy_example()
+  fit <- noisy_fit(d,
+    kernel = kernel_gaussian(0.8), nugget = 0.3, noise = noise_class(2, 6),
+    iter = 1000
+  )
+  set.seed(1)
+  n <- 1e5
+  rates <- matrix(rbeta(2 * n, 2, 6), n)
+  rates <- rates[rowSums(rates) < 1, ]
+  gram <- exp(-outer(d$x, d$x, "-")^2 / (2 * 0.8^2)) + 1
+  f <- matrix(rnorm(4 * nrow(rates)), ncol = 4) %*% chol(gram) / sqrt(0.3)
+  likelihood <- 1
+  for (i in 1:4) {
+    up <- pnorm(f[, i])
+    p <- rates[, 1] * (1 - up) + (1 - rates[, 2]) * up
+    likelihood <- likelihood * if (d$sign[[i]] > 0) p else 1 - p
+  }
+  known <- mean(likelihood)
+  z <- evidence(fit, seed = 1)
+  se <- sqrt(z$mc_se^2 + var(likelihood) / nrow(rates) / known^2)
+  expect_lt(abs(z$log_evidence - log(known)) / se, 5)
+})
+
+test_that("a weight of 2 is a row that comes twice", {
+  moons <- sim_moons(40, flips = 0.1, seed = 3)
+  ask <- function(data, ...) {
+    kgs(y ~ x1 + x2, data,
+      kernel = kernel_gaussian(0.7), nugget = "learn", scale = FALSE, rank = 40,
+      seed = 1, progress = FALSE,
+      control = mcmc_control(chains = 4, warmup = 300, iter = 3000), ...
+    )
+  }
+  twice <- ask(rbind(moons, moons))
+  fits <- list(
+    ask(transform(moons, w = 2), weights = w),
+    ask(moons, class_weights = c(`1` = 2, `0` = 2))
+  )
+  new <- sim_moons(8, seed = 6)
+  for (fit in fits) {
+    # Standard errors are below .008.
+    expect_lt(max(abs(
+      predict(fit, new, type = "prob") - predict(twice, new, type = "prob")
+    )), 0.04)
+    expect_lt(abs(
+      mean(predict(fit, new, type = "log_score", newy = new$y)) -
+        mean(predict(twice, new, type = "log_score", newy = new$y))
+    ), 0.03)
+  }
+  expect_output(print(fits[[1]]), "40 weighted")
+  expect_error(update(fits[[1]], newdata = moons[1:2, ]),
+    class = "kb_error_not_defined"
+  )
+  expect_error(kgs(y ~ x1 + x2, moons, weights = 1:40, seed = 1),
+    class = "kb_error_argument"
+  )
+  expect_error(kgs(y ~ x1 + x2, moons, class_weights = c(a = 1), seed = 1,
+    nugget = "learn"
+  ), class = "kb_error_argument")
 })
 
 test_that("predictions of learned kernels have joint orthants", {
