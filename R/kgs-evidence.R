@@ -23,10 +23,10 @@
 #' of each direction is also used. A short run chooses the costs such that
 #' neighbours overlap.
 #'
-#' Fits of `method = "leapfrog"` have no ladder. Their evidence, with the nugget,
-#' rates and bandwidths integrated out as far as they are learned, is computed
-#' from their draws by bridge sampling (Meng and Wong, 1996), with a normal
-#' proposal that the first halves of the chains determine. They have
+#' Fits of `method = "leapfrog"` have no ladder. Their evidence, with all that is
+#' learned integrated out (nugget, rates, bandwidths), is computed from their
+#' draws by bridge sampling (Meng and Wong, 1996), with a normal proposal that
+#' the first halves of the chains determine. They have
 #' `log_evidence`, `mc_se` (by jackknife over 5 stretches of each chain),
 #' `replicates` (of each chain) and `note` only, and take class rates.
 #'

@@ -42,7 +42,7 @@ left_out_se <- function(batches, of) {
 chains_differ <- function(each, se) {
   note <- ladders_differ(each, se)
   if (!is.null(note)) {
-    "The chains differ by more than mc_se suggests: continue them with update()."
+    "The chains differ by more than mc_se suggests: update() continues them."
   }
 }
 
@@ -153,12 +153,15 @@ noisy_log_prior <- function(fit, at) {
   scale <- fit$settings$noisy$scale
   out <- numeric(nrow(at))
   if (length(columns$s)) {
-    out <- out + stats::dnorm(at[, columns$s], scale$log_s, scale$sd, log = TRUE)
+    s <- at[, columns$s]
+    out <- out + stats::dnorm(s, scale$log_s, scale$sd, log = TRUE)
   }
   if (length(columns$rates)) {
     out <- out + rates_log_prior(fit, at[, columns$rates, drop = FALSE])
   }
-  out + rowSums(stats::dnorm(at[, columns$own, drop = FALSE], log = TRUE))
+  # Not dnorm() of the matrix, which loses its shape without columns
+  own <- at[, columns$own, drop = FALSE]
+  out - rowSums(own^2) / 2 - ncol(own) * log(2 * pi) / 2
 }
 
 rates_log_prior <- function(fit, at) {
@@ -168,7 +171,8 @@ rates_log_prior <- function(fit, at) {
     stats::dbeta(rates, noise$a, noise$b, log = TRUE)
   )
   # d rate / d logit
-  change <- rowSums(log(rates) + stats::plogis(at, lower.tail = FALSE, log.p = TRUE))
+  rest <- stats::plogis(at, lower.tail = FALSE, log.p = TRUE)
+  change <- rowSums(log(rates) + rest)
   density + change - log(rates_mass(fit))
 }
 

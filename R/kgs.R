@@ -93,9 +93,9 @@
 #' @param weights `NULL`, or positive numbers, one per row, looked up in `data`
 #'   first: row i stands for `weights[i]` rows (case weights). Only with the
 #'   sampler `"leapfrog"`.
-#' @param class_weights `NULL`, or a positive number for each class, by its name:
-#'   rows count as many times, so that the probability of a class with a large
-#'   weight is larger. Only with the sampler `"leapfrog"`.
+#' @param class_weights `NULL`, or a positive number for each class, by its
+#'   name: its rows count as many times, which makes it more probable. Only with
+#'   the sampler `"leapfrog"`.
 #' @param method Sampler, see below.
 #' @param rank Largest rank of the features: a whole number, or `NULL`: full
 #'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,

@@ -148,7 +148,8 @@ test_that("the evidence is exact, and its error is its spread over seeds", {
   exact <- exact_noisy(d$x, d$sign, prior, fit$settings$bandwidth, 2, 6)
   exact <- attr(exact, "log_evidence")
   estimates <- lapply(1:20, function(seed) {
-    evidence(noisy_fit(d, prior = prior, iter = 300, seed = seed), seed = seed)
+    fit <- quietly(noisy_fit(d, prior = prior, iter = 300, seed = seed))
+    evidence(fit, seed = seed)
   })
   estimate <- vapply(estimates, `[[`, 0, "log_evidence")
   se <- vapply(estimates, `[[`, 0, "mc_se")
@@ -191,7 +192,7 @@ test_that("a weight of 2 is a row that comes twice", {
     kgs(y ~ x1 + x2, data,
       kernel = kernel_gaussian(0.7), nugget = "learn", scale = FALSE, rank = 40,
       seed = 1, progress = FALSE,
-      control = mcmc_control(chains = 4, warmup = 300, iter = 3000), ...
+      control = mcmc_control(chains = 4, warmup = 200, iter = 1500), ...
     )
   }
   twice <- ask(rbind(moons, moons))
@@ -201,10 +202,10 @@ test_that("a weight of 2 is a row that comes twice", {
   )
   new <- sim_moons(8, seed = 6)
   for (fit in fits) {
-    # Standard errors are below .008.
+    # Standard errors are below .01.
     expect_lt(max(abs(
       predict(fit, new, type = "prob") - predict(twice, new, type = "prob")
-    )), 0.04)
+    )), 0.06)
     expect_lt(abs(
       mean(predict(fit, new, type = "log_score", newy = new$y)) -
         mean(predict(twice, new, type = "log_score", newy = new$y))
