@@ -91,13 +91,18 @@ learned_kernel <- function(settings, columns) {
   if (which == "none") {
     return(NULL)
   }
-  kernel <- unclass(settings$kernel)
-  kernel$bandwidth <- "ard"
   list(
-    kernel = kernel, pivots = settings$basis$points, bias = settings$bias,
+    kernel = core_kernel(settings$kernel), pivots = settings$basis$points, bias = settings$bias,
     offset = rep(-log(settings$bandwidth), columns),
     design = bandwidth_design(which, columns, settings$prior)
   )
+}
+
+# As the core reads it: it has the bandwidths from elsewhere
+core_kernel <- function(kernel) {
+  kernel <- unclass(kernel)
+  kernel$bandwidth <- "ard"
+  kernel
 }
 
 # The logarithms of inverse bandwidths are an offset plus this times standard

@@ -46,8 +46,9 @@ noisy_layout <- layout(
   scale = holds(layout(
     learned = flags(), log_s = numbers(), sd = positive()
   )),
+  .own = core_kernel(kernel),
   learned = maybe(holds(layout(
-    kernel = such_that(is.list, "a kernel"),
+    kernel = such_that(function(v) identical(v, own), "that of the settings"),
     pivots = numeric_matrix(rank_of(basis), columns), bias = numbers(1, 0),
     offset = numbers(columns), design = numeric_matrix(columns)
   ))),

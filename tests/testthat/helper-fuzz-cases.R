@@ -108,6 +108,9 @@ kgs_questions <- function(newdata) {
   ))
 }
 
+# Their evidence has no ladder
+noisy_questions <- list(bridge = function(fit) evidence(fit, seed = 1))
+
 kbr_questions <- function(newdata) {
   types <- c(
     "mean", "map", "sd", "quantile", "weights", "draws", "embedding"
@@ -333,6 +336,18 @@ fuzz_cases <- function() {
           method = "coordinate", rank = 8, control = tiny_chains(), seed = 1
         )
       }, kgs_questions(three[1:3, ])),
+      kgs_noisy = fit_case(function() {
+        kgs(y ~ ., circle,
+          kernel = kernel_gaussian("ard"), nugget = "learn",
+          noise = noise_class(1, 9), control = tiny_chains(), seed = 1
+        )
+      }, c(kgs_questions(few), noisy_questions)),
+      kgs_noisy_classes = fit_case(function() {
+        kgs(y ~ ., three,
+          kernel = kernel_gaussian("median"), nugget = "learn", rank = 8,
+          control = tiny_chains(), seed = 1
+        )
+      }, c(kgs_questions(three[1:3, ]), noisy_questions)),
       bayes_point = fit_case(function() {
         bayes_point(kgs(y ~ ., circle, control = tiny_chains(), seed = 1))
       }, list(

@@ -34,7 +34,9 @@ fuzz_in_process <- function(names, size, seed) {
 }
 
 test_that("damaged fits give a value or a classed error", {
-  cases <- c("srvm_offset", "srvm_mcmc", "bark", "kgs", "kbr_filter")
+  cases <- c("srvm_offset", "srvm_mcmc", "bark", "kgs", "kgs_noisy",
+    "kbr_filter"
+  )
   expect_identical(
     fuzz_in_process(cases, fuzz_size(), 11), NULL
   )
