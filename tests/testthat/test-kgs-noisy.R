@@ -7,15 +7,6 @@
 # log s term of the centred move left out, autoregressive steps without their
 # correction, rates without their Jacobian.
 
-# Nodes and weights for a standard normal variable, from Jacobi's matrix
-normal_rule <- function(n) {
-  jacobi <- matrix(0, n, n)
-  off <- cbind(seq_len(n - 1), seq_len(n - 1) + 1)
-  jacobi[off] <- jacobi[off[, 2:1]] <- sqrt(seq_len(n - 1))
-  spectrum <- eigen(jacobi, symmetric = TRUE)
-  list(at = spectrum$values, p = spectrum$vectors[1, ]^2)
-}
-
 # E[q^e (1 - q)^(m - e) q^k] under a Beta prior below 1/2
 rate_moment <- function(e, m, a, b, k = 0) {
   log_mass <- function(a, b) stats::pbeta(0.5, a, b, log.p = TRUE) + lbeta(a, b)
@@ -27,26 +18,26 @@ rate_moment <- function(e, m, a, b, k = 0) {
 #' @return Means: `log_s`, `h` (of the log inverse bandwidth), `q`, `wrong`
 #'   (probabilities by datum).
 exact_noisy <- function(x, sign, prior, bandwidth, a, b, bias = 1, n = 7) {
-  rule <- normal_rule(n)
-  of_h <- if (prior$spread > 0) rule else list(at = 0, p = 1)
+  rule <- gauss_hermite(n)
+  of_h <- if (prior$spread > 0) rule else list(x = 0, w = 1)
   m <- length(x)
   wrong <- all_patterns(m)
   e <- rowSums(wrong)
   out <- 0
-  for (i in seq_len(n)) for (j in seq_along(of_h$at)) {
-    log_s <- -log(prior$nugget) / 2 + prior$nugget_sd / 2 * rule$at[[i]]
-    inverse <- exp(prior$spread * of_h$at[[j]]) / bandwidth
+  for (i in seq_len(n)) for (j in seq_along(of_h$x)) {
+    log_s <- -log(prior$nugget) / 2 + prior$nugget_sd / 2 * rule$x[[i]]
+    inverse <- exp(prior$spread * of_h$x[[j]]) / bandwidth
     gram <- exp(-outer(x, x, "-")^2 * inverse^2 / 2) + bias
     signs <- orthant_prior(exp(2 * log_s) * gram + diag(m))
     half <- seq_len(nrow(wrong) / 2) # the others are their opposites
     p <- apply(wrong[half, , drop = FALSE], 1, function(flip) {
       signs(ifelse(flip, -sign, sign))
     })
-    p <- c(p, rev(p)) * rule$p[[i]] * of_h$p[[j]]
+    p <- c(p, rev(p)) * rule$w[[i]] * of_h$w[[j]]
     joint <- p * rate_moment(e, m, a, b)
     out <- out + c(
       total = sum(joint), log_s = sum(joint) * log_s,
-      h = sum(joint) * of_h$at[[j]], q = sum(p * rate_moment(e, m, a, b, 1)),
+      h = sum(joint) * of_h$x[[j]], q = sum(p * rate_moment(e, m, a, b, 1)),
       wrong = unname(colSums(joint * wrong))
     )
   }
@@ -228,16 +219,16 @@ test_that("predictions of learned kernels have joint orthants", {
   prior <- kgs_prior(nugget = 0.3, nugget_sd = 1.4, bandwidth_sd = 0.6)
   fit <- noisy_fit(d, prior = prior)
   new <- 0.9
-  rule <- normal_rule(9)
+  rule <- gauss_hermite(9)
   wrong <- all_patterns(2)
   total <- 0
   for (i in 1:9) for (j in 1:9) {
-    s <- exp(-log(0.3) / 2 + 0.7 * rule$at[[i]])
-    inverse <- exp(0.6 * rule$at[[j]]) / fit$settings$bandwidth
+    s <- exp(-log(0.3) / 2 + 0.7 * rule$x[[i]])
+    inverse <- exp(0.6 * rule$x[[j]]) / fit$settings$bandwidth
     at <- c(d$x, new)
     gram <- exp(-outer(at, at, "-")^2 * inverse^2 / 2) + 1
     signs <- orthant_prior(s^2 * gram + diag(3))
-    weight <- rule$p[[i]] * rule$p[[j]] * rate_moment(rowSums(wrong), 2, 2, 6)
+    weight <- rule$w[[i]] * rule$w[[j]] * rate_moment(rowSums(wrong), 2, 2, 6)
     for (side in c(-1, 1)) {
       p <- apply(wrong, 1, function(flip) {
         signs(c(ifelse(flip, -d$sign, d$sign), side))
