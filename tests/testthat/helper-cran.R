@@ -244,17 +244,25 @@ exact_tdsmc <- function() {
 kgs_x <- matrix(c(0.2, -1, 0.7, -0.5, 0.1, -0.9), 3)
 kgs_at <- matrix(c(1.3, 0.4), 1)
 
-fit_kgs <- function(control) {
+fit_kgs <- function(control, ...) {
   few_draws(kgs(kgs_x, factor(c("b", "a", "b")),
     kernel = kernel_gaussian(1), noise = 0.2, bias = 0.5, scale = FALSE,
-    control = control, seed = 1
+    control = control, seed = 1, ...
   ))
 }
 
+fit_kgs_noisy <- function(control) {
+  fit_kgs(control, nugget = 0.3, method = "leapfrog")
+}
+
+exact_kgs <- function() score_kgs(fit_kgs(exact_chains(4000)), 0)
+
+exact_kgs_noisy <- function() score_kgs(fit_kgs_noisy(exact_chains(2000)), 0.3)
+
 # Orthants of four normal variables, summed over all patterns of wrong labels.
-exact_kgs <- function() {
+score_kgs <- function(fit, nugget) {
   gram <- exp(-as.matrix(stats::dist(rbind(kgs_x, kgs_at)))^2 / 2) + 0.5
-  prior <- orthant_prior(gram)
+  prior <- orthant_prior(gram + diag(nugget, 4))
   wrong <- all_patterns(3)
   weight <- apply(wrong, 1, function(e) exp(known_rate(0.2)(e)))
   joint <- function(sign) {
@@ -262,8 +270,8 @@ exact_kgs <- function() {
   }
   up <- sum(weight * joint(1))
   truth <- up / (up + sum(weight * joint(-1)))
-  chain_score(fit_kgs(exact_chains(4000)), function(fit) {
-    predict(fit, kgs_at, type = "true_prob")[, "b"]
+  chain_score(fit, function(fit) {
+    predict(fit, kgs_at, type = "true_prob", complement = TRUE)[, "b"]
   }, truth)
 }
 
@@ -514,6 +522,11 @@ cran_cases <- function() {
       }, srvm_x, srvm_y
     ),
     tdsmc = tdsmc_case(),
+    kgs_noisy = chains_case(exact_kgs_noisy, fit_kgs_noisy,
+      engine = function(x, y, control = mcmc_control()) {
+        kgs(x, y, nugget = 0.3, method = "leapfrog", control = control)
+      }, kgs_x, factor(c("b", "a", "b"))
+    ),
     kgs = chains_case(exact_kgs, fit_kgs, kgs,
       kgs_x, factor(c("b", "a", "b"))
     ),

@@ -196,7 +196,7 @@ test_that("unknown arguments and wrong settings are refused", {
     "kb_error_unknown_argument"
   )
   refuse(kgs_quick(side ~ x1, data, weights = 1:40), "weights",
-    "kb_error_unknown_argument"
+    "kb_error_argument"
   )
   refuse(kgs(), "`x`")
   refuse(kgs(list(1)), "`x`")

@@ -246,7 +246,6 @@ test_that("without averaging a bandwidth cannot be learned", {
   x <- as.matrix(data$x)
   refused <- function(expr) expect_error(expr, class = "kb_error_learn")
   refused(kernel_matrix(learn + 1, x))
-  refused(kgs(x, factor(data$y > 0), kernel = learn))
   refused(kbr(x, data$y, kernel_x = learn))
   refused(kernel_mean(x, kernel = learn))
   refused(mmd_test(x, x, kernel = learn))
