@@ -389,9 +389,10 @@ score_classes <- function(fit, rows) {
 # Predictions of classes, as recorded, and of other families than gaussian
 predict_rows <- function(fit, rows, type, probs = NULL) {
   if (inherits(fit, "kb_kgs")) {
+    complement <- check_complement(NULL, fit)
     return(switch(type,
-      prob = kgs_probability(fit, rows$x, TRUE, recorded = TRUE),
-      log_score = kgs_log_score(fit, rows$x, rows$y, TRUE)
+      prob = kgs_probability(fit, rows$x, complement, recorded = TRUE),
+      log_score = kgs_log_score(fit, rows$x, rows$y, complement)
     ))
   }
   predict <- if (is_multinomial(fit)) {
