@@ -92,7 +92,8 @@ learned_kernel <- function(settings, columns) {
     return(NULL)
   }
   list(
-    kernel = core_kernel(settings$kernel), pivots = settings$basis$points, bias = settings$bias,
+    kernel = core_kernel(settings$kernel), pivots = settings$basis$points,
+    bias = settings$bias,
     offset = rep(-log(settings$bandwidth), columns),
     design = bandwidth_design(which, columns, settings$prior)
   )
@@ -208,7 +209,7 @@ learn_proposal <- function(config, data) {
   }
   config$sites <- kgs_sites_cpp(config, data, at)
   covariance <- mode_covariance(config, data, at)
-  with_proposal(config, at, covariance)
+  with_proposal(config, at, covariance, data$classes)
 }
 
 # Start: priors' centres, and a rate of one in ten
@@ -258,7 +259,7 @@ mode_covariance <- function(config, data, at, least = 1) {
   tcrossprod(root)
 }
 
-with_proposal <- function(config, at, covariance) {
+with_proposal <- function(config, at, covariance, classes) {
   n <- noisy_dimension(config)
   own <- length(at) - n + seq_len(n)
   s <- if (config$scale$learned) 1L
@@ -278,8 +279,7 @@ with_proposal <- function(config, at, covariance) {
     config$start$sd <- sqrt(max(covariance[s, s] - sum(across^2), 1e-4))
   }
   if (!is.null(rate)) {
-    bound <- config$bound
-    config$start$rate <- stats::plogis(at[[rate]]) * bound
+    config$start$rate <- stats::plogis(at[[rate]]) * (classes - 1) / classes
   }
   config
 }
@@ -330,15 +330,6 @@ noisy_sizes <- function(fit) {
     log_inverse = if (learned) ncol(fit$data$x) else 0, log_lik = 1,
     wrong = fit$settings$classes
   )
-}
-
-#' @export
-head_draws.kb_kgs_noisy <- function(fit, run, n) {
-  sizes <- noisy_sizes(fit)
-  run$draws[names(sizes)] <- Map(
-    function(v, size) v[seq_len(n * size)], run$draws[names(sizes)], sizes
-  )
-  run
 }
 
 #' @export

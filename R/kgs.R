@@ -290,7 +290,6 @@ kernel_of_basis <- function(settings, bandwidth = settings$bandwidth) {
 
 learn_noisy <- function(settings, x, y, weights) {
   config <- noisy_config(settings, ncol(x))
-  config$bound <- (settings$classes - 1) / settings$classes
   learn_proposal(config, noisy_data(settings, x, y, weights))
 }
 
