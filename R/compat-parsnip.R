@@ -37,9 +37,11 @@ NULL
 #' predictors are standardised by the fit function. Counts are regression with
 #' `family` in `parsnip::set_engine()`, such as `family = "poisson"`.
 #'
-#' `bark_spec()` passes importance and frequency weights to [bark()] as `weights`, in
-#' classification only with the logit link, the default. Of counts, classes and times they count rows; of other
-#' numbers they divide the variance of the noise.
+#' `bark_spec()` and `kgs_spec()` pass importance and frequency weights on as
+#' `weights`: for [bark()] in classification only with the logit link, the
+#' default, for [kgs()] only with a nugget, the default too. Of counts, classes
+#' and times they count rows; of other numbers they divide the variance of the
+#' noise.
 #'
 #' Censored regression takes `Surv()` responses in formulas; its predictions are of
 #' the types `"time"` (the median), `"survival"` (with `eval_time`),
@@ -206,14 +208,18 @@ srvm_train <- function(x, y, bandwidth = NULL, lambda = NULL, particles = NULL,
 
 #' @rdname bark_train
 #' @export
-kgs_train <- function(x, y, bandwidth = NULL, bias = NULL, nugget = NULL,
-                      iter = NULL, kernel = NULL, control = NULL, ...) {
+kgs_train <- function(x, y, weights = NULL, bandwidth = NULL, bias = NULL,
+                      nugget = NULL, iter = NULL, kernel = NULL,
+                      control = NULL, ...) {
+  if (!is.null(weights)) weights <- as.double(weights)
   if (is.null(kernel) && !is.null(bandwidth)) {
     kernel <- kernel_gaussian(bandwidth)
   }
-  if (is.null(control)) control <- do.call(mcmc_control, given_only(iter))
+  if (is.null(control) && !is.null(iter)) {
+    control <- mcmc_control(warmup = NULL, iter = iter)
+  }
   do.call(kgs, c(
-    list(x, y, control = control), given_only(kernel, bias, nugget), list(...)
+    list(x, y), given_only(kernel, bias, nugget, weights, control), list(...)
   ))
 }
 
@@ -270,7 +276,7 @@ register_mode <- function(spec, mode) {
   censored <- mode == "censored regression"
   protect <- c(
     if (censored) c("formula", "data") else c("x", "y"),
-    if (spec == "bark_spec") "weights"
+    if (spec != "srvm_spec") "weights"
   )
   train <- sub("spec", "train", spec)
   parsnip::set_fit(spec, mode, "kernelbayes", list(

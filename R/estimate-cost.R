@@ -149,7 +149,8 @@ default_control <- function(object, engine, env) {
   batch <- engine == "srvm" && identical(eval(object$method, env), "mcmc")
   switch(engine,
     bark = eval(formals(bark.formula)$control),
-    kgs = mcmc_control(), if (batch) mcmc_control() else smc_control()
+    kgs = eval(formals(kgs.formula)$control),
+    if (batch) mcmc_control() else smc_control()
   )
 }
 

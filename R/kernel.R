@@ -318,11 +318,15 @@ kernel_resolve <- function(kernel, x) {
   if (!kernel_has(kernel, "median")) {
     return(kernel)
   }
+  kernel_fill(kernel, "median", finite_median(x))
+}
+
+finite_median <- function(x) {
   bandwidth <- bandwidth_median(x)
   if (!is.finite(bandwidth)) {
     refuse_precision("the median distance of the points is not finite", NULL)
   }
-  kernel_fill(kernel, "median", bandwidth)
+  bandwidth
 }
 
 # Does a part of the kernel have this word as its bandwidth?

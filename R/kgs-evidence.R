@@ -28,7 +28,8 @@
 #' draws by bridge sampling (Meng and Wong, 1996), with a normal proposal that
 #' the first halves of the chains determine. They have
 #' `log_evidence`, `mc_se` (by jackknife over 5 stretches of each chain),
-#' `replicates` (of each chain) and `note` only, and take class rates.
+#' `replicates` (of each chain), `pac_bayes` and `note` only, and take class
+#' rates.
 #'
 #' The chains use the fit's sampler, but `"hmc"` (above 2500 rows
 #' `"coordinate"`) instead of `"block"`, which also draws the nugget's features.
@@ -70,6 +71,15 @@
 #'   `errors` there, and `swapped`, the fraction of iterations in which it
 #'   exchanged its state with the next (at best 1/2, `NA` for the last).
 #' * `noise`, `classes`: the prior of q and the number of classes.
+#' * `pac_bayes`: data frame of one row, the PAC-Bayes bound (Seeger, 2002): with
+#'   probability `confidence` over samples of as many rows, the classifier of a
+#'   random draw gets at most the share `bound` of new labels wrong, whatever
+#'   their distribution. It follows from the share of training labels that it
+#'   gets wrong, `errors`, and from the `divergence` of the posterior from the
+#'   prior in nats, which the evidence gives. Of the rates in `path` the one
+#'   with the best bound is taken, at a price in confidence. It assumes a kernel
+#'   that does not depend on the data: bandwidths from the median distance do,
+#'   slightly. `NULL` without `path`, and with weights.
 #' * `status`: `"complete"` or `"interrupted"`.
 #' * `note`: `NULL`, or a caution: ladders that differ by more than `mc_se`
 #'   suggests, or no direction without errors.
@@ -88,8 +98,13 @@
 #' Graepel, T. and Herbrich, R. (2001). The kernel Gibbs sampler. *Advances in
 #' Neural Information Processing Systems* 13.
 #'
+#' Maurer, A. (2004). A note on the PAC Bayesian theorem. arXiv:cs/0411099.
+#'
 #' Meng, X.-L. and Wong, W. H. (1996). Simulating ratios of normalizing
 #' constants via a simple identity. *Statistica Sinica* 6, 831-860.
+#'
+#' Seeger, M. (2002). PAC-Bayesian generalisation error bounds for Gaussian
+#' process classification. *Journal of Machine Learning Research* 3, 233-269.
 #' @examples
 #' moons <- sim_moons(40, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
@@ -203,7 +218,9 @@ new_kgs_evidence <- function(fit, beta, ladders, q, volume) {
       version_space = data.frame(log_volume = value[[2]], mc_se = se[[2]]),
       rate_mode = best_rate(log_g, data), log_g = log_g,
       levels = describe_levels(ladders, beta), noise = data$noise,
-      classes = data$classes, status = ladders$status,
+      classes = data$classes,
+      pac_bayes = pac_bayes_of_states(log_g, q, value[path], data),
+      status = ladders$status,
       note = kgs_evidence_note(each, se[[1]], value)
     ),
     class = c("kb_evidence_kgs", "kb_evidence")
@@ -320,5 +337,6 @@ print.kb_evidence_kgs <- function(x, digits = 4, ...) {
     },
     sep = ""
   )
+  print_pac_bayes(x$pac_bayes)
   invisible(x)
 }

@@ -20,27 +20,49 @@ describe_kgs <- function(x, show) {
     counted(ncol(x$data$x), "predictor"),
     if (settings$scale) ", standardised", "\n", classes_line(x),
     "  kernel:       ", shorten(format(settings$kernel)), ", bias ",
-    show(settings$bias),
-    if (!identical(settings$nugget, 0)) nugget_text(x, show), "\n",
+    show(settings$bias), "\n", bandwidths_line(x, show), nugget_line(x, show),
     "  rank:         ", kgs_rank(x),
     if (left > 1e-6) paste0(", ", show(100 * left), "% unexplained"), "\n"
   )
 }
 
-# Learned: the mean and the middle 90 percent
-nugget_text <- function(x, show) {
-  if (!learns_nugget(x$settings)) {
-    return(paste0(", nugget ", show(x$settings$nugget)))
+# Learned: the median and the middle 90 percent
+nugget_line <- function(x, show) {
+  if (identical(x$settings$nugget, 0)) {
+    return(NULL)
   }
-  ends <- exp(stats::quantile(
-    chain_matrices(x)$log_nugget, c(0.5, 0.05, 0.95),
-    names = FALSE
-  ))
+  value <- show(x$settings$nugget)
+  if (learns_nugget(x$settings)) {
+    ends <- exp(stats::quantile(
+      chain_matrices(x)$log_nugget, c(0.5, 0.05, 0.95),
+      names = FALSE
+    ))
+    value <- paste0(
+      show(ends[[1]]), " (", show(ends[[2]]), " to ", show(ends[[3]]), ")"
+    )
+  }
+  paste0("  nugget:       ", value, "\n")
+}
+
+# Learned: medians in units of the scaled predictors, the smallest first
+bandwidths_line <- function(x, show) {
+  if (is.null(x$settings$noisy$learned)) {
+    return(NULL)
+  }
+  at <- -posterior_pool(x)$log_inverse
+  own <- x$settings$kernel$bandwidth == "ard"
+  if (!own) at <- at[1, , drop = FALSE]
+  medians <- exp(apply(at, 1, stats::median))
+  names <- colnames(x$data$x)
+  if (is.null(names)) names <- seq_len(ncol(x$data$x))
+  text <- paste0(show_each(medians, show), if (own) paste0(" (", names, ")"))
   paste0(
-    ", nugget ", show(ends[[1]]), " (", show(ends[[2]]), " to ",
-    show(ends[[3]]), ")"
+    "  ", if (own) "bandwidths:   " else "bandwidth:    ",
+    as_many_as_fit(text[order(medians)]), "\n"
   )
 }
+
+show_each <- function(v, show) vapply(signif(v, 3), show, "")
 
 # The lines of print() on wrong labels
 describe_noise <- function(x, show) {

@@ -23,13 +23,22 @@ noisy_evidence <- function(fit, seed, proposals = 4L) {
   )))
   each <- vapply(split(batches, vapply(batches, `[[`, 0L, "chain")), of, 0)
   se <- left_out_se(batches, of)
+  whole <- of(batches)
   structure(
     list(
-      log_evidence = of(batches), mc_se = se, replicates = unname(each),
-      note = chains_differ(each, se)
+      log_evidence = whole, mc_se = se, replicates = unname(each),
+      pac_bayes = pac_bayes_of_fit(fit, whole), note = chains_differ(each, se)
     ),
-    class = "kb_evidence"
+    class = c("kb_evidence_noisy", "kb_evidence")
   )
+}
+
+#' @export
+print.kb_evidence_noisy <- function(x, digits = 4, ...) {
+  check_no_dots(...)
+  NextMethod()
+  print_pac_bayes(x$pac_bayes)
+  invisible(x)
 }
 
 # The jackknife over batches

@@ -415,7 +415,7 @@ class_draws.kb_kgs_noisy <- function(fit, x, pool, complement) {
     return(array(c(1 - p, p), c(size[1:2], 2)))
   }
   f <- functions_of_contrasts(eta) * (pi / sqrt(6))
-  most <- apply(f, c(1, 2), max)
+  most <- do.call(pmax, lapply(seq_len(size[[3]] + 1), function(c) f[, , c]))
   p <- exp(f - as.vector(most))
   p / as.vector(rowSums(p, dims = 2))
 }
@@ -439,7 +439,8 @@ noisy_direction <- function(fit) {
     kb_abort(c(
       "The Bayes point is not defined where bandwidths are learned.",
       x = "Each draw has a kernel of its own.",
-      i = "{.code predict(type = \"link\")} has the mean of f."
+      i = "A known kernel, such as {.code kernel_gaussian(\"median\")}, has
+           one; here {.code predict(type = \"link\")} has the mean of f."
     ), "not_defined")
   }
   pool <- posterior_pool(fit)

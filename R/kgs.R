@@ -2,62 +2,63 @@
 
 #' Bayesian kernel classification under label noise
 #'
-#' `kgs()` fits the classifier of Graepel and Herbrich (2001): it classifies
-#' when some training labels are wrong. The prior is uniform over directions in
-#' feature space; the Kernel Gibbs Sampler or a faster sampler draws from the
-#' posterior.
+#' `kgs()` classifies when classes overlap and some training labels are wrong,
+#' and tells the two apart; it finds the labels that are probably wrong, see
+#' [label_noise()]. It extends the classifier of Graepel and Herbrich (2001),
+#' which `nugget = 0` fits.
 #'
 #' @section The model:
-#' A point's class is the sign of \eqn{f(x) = \langle w, \phi(x) \rangle}{f(x) =
-#' <w, phi(x)>}, w uniform on the unit sphere of the span of the training
-#' points' features. Each label is wrong with probability q, independently, so
-#' that with e wrong labels among m the likelihood is
-#' \deqn{q^e (1 - q)^{m - e}.}{q^e (1 - q)^(m - e).} It depends on signs only: f
-#' has no scale, and the classifier no margin. The rate q may be learned, with
-#' the prior [noise_beta()] or with one rate per class, [noise_class()]; or it
-#' is known. With q = 0 the posterior is uniform on the version space, the set
-#' of directions that make no error.
-#'
-#' With C > 2 classes each has its own function, independent a priori, and a
-#' point belongs to the class whose function is largest. A wrong label is any of
-#' the other classes with the same probability, q / (C - 1).
-#'
-#' Features are those of `kernel` plus the constant `bias`.
-#'
-#' @section Overlapping classes:
-#' Where classes overlap, labels contradict f without being wrong. Without a
-#' `nugget` the model takes overlap for wrong labels: its classes are good, but
-#' [`predict(type = "true_prob")`][predict.kb_kgs] is too extreme. The nugget is
-#' the variance of noise, independent for each row: the class is the sign of f
-#' plus the noise, and the label may then be wrong, so that with one rate
+#' f is a Gaussian process with kernel `kernel` plus the constant `bias`, on the
+#' span of the training points' features. A point's class is the sign of f plus
+#' noise, whose variance is the nugget, and its label is wrong with probability
+#' q, independently for each row:
 #' \deqn{p(y | f) = q + (1 - 2 q) \Phi(y f / \sqrt{nugget}).}{p(y | f) = q +
-#' (1 - 2 q) Phi(y f / sqrt(nugget)).} With `nugget = "learn"` it is learned
-#' with q, under the prior [kgs_prior()]. So are bandwidths of a kernel such as
-#' `kernel_gaussian("ard")`, one for each predictor, or
-#' `kernel_gaussian("learn")`, one for all. Both need the sampler `"leapfrog"`.
-#' With more than two classes its noise has Gumbel's distribution: probabilities
-#' are a softmax.
+#' (1 - 2 q) Phi(y f / sqrt(nugget)).} The noise is for classes that overlap, q
+#' for labels that contradict their surroundings. By default both are learned,
+#' and so are the bandwidths of a Gaussian kernel, one for each predictor
+#' (`kernel_gaussian("ard")`; one for all, `"learn"`, if there are more than
+#' 60); their priors are [kgs_prior()] and `noise`.
+#'
+#' With C > 2 classes each has its own function, and a point belongs to the
+#' class whose function plus noise is largest. The noise then has Gumbel's
+#' distribution: probabilities are a softmax. A wrong label is any of the other
+#' classes with the same probability, q / (C - 1).
+#'
+#' `predict(type = "prob")` is the probability of the label as it would be
+#' recorded, wrong labels included: what scores such as the log loss compare
+#' with data. `type = "true_prob"` is that of the true class.
+#'
+#' @section The paper's model:
+#' `nugget = 0` is the model of Graepel and Herbrich: a point's class is the
+#' sign of \eqn{f(x) = \langle w, \phi(x) \rangle}{f(x) = <w, phi(x)>}, w
+#' uniform on the unit sphere of the span, so that with e wrong labels among m
+#' the likelihood is \deqn{q^e (1 - q)^{m - e}.}{q^e (1 - q)^(m - e).} It
+#' depends on signs only: f has no scale, and the classifier no margin. With
+#' q = 0 the posterior is uniform on the version space, the set of directions
+#' that make no error. Where classes overlap, this model takes overlap for wrong
+#' labels: its classes are good, but the probabilities of true classes are too
+#' extreme.
 #'
 #' @section The samplers:
-#' All leave the same posterior invariant.
+#' With a nugget, which it may learn, as well as bandwidths:
+#' * `"leapfrog"`: Hamiltonian trajectories of f around a normal approximation
+#'   of its posterior; slice sampling of the nugget and of rates; Metropolis
+#'   steps of bandwidths with which f moves along. The approximation is found
+#'   at the mode before the chains start. `"auto"` chooses it unless
+#'   `nugget = 0`.
+#' * `"block"`: for two classes with a known nugget and kernel, alternates f and
+#'   the noise.
+#'
+#' With `nugget = 0`:
 #' * `"hmc"`: exact trajectories that are refracted or reflected where a label
 #'   turns from right to wrong, with no step size to tune. By far the fastest
-#'   per effective draw up to a few thousand points.
+#'   per effective draw up to a few thousand points. `"auto"` chooses it up to
+#'   2500 distinct points, and `"coordinate"` above that.
 #' * `"circle"`: the paper's sampler, along great circles in random directions;
 #'   `"ellipse"`: along ellipses through a draw from the prior. An iteration
 #'   costs O(m r + m log m) with m points and rank r.
 #' * `"coordinate"`: along lines in the directions of the principal axes of the
 #'   posterior, estimated during the warmup; an iteration uses a tenth of them.
-#' * `"block"`: for two classes with a nugget, alternates f and the noise.
-#' * `"leapfrog"`: with a nugget, which it may learn, as well as bandwidths:
-#'   Hamiltonian trajectories of f around a normal approximation of its
-#'   posterior; slice sampling of the nugget and of rates; Metropolis steps of
-#'   bandwidths with which f moves along. The approximation is found at the mode
-#'   before the chains start.
-#'
-#' `"auto"` is `"leapfrog"` where the nugget or bandwidths are learned,
-#' `"block"` with a known nugget and two classes, `"hmc"` up to 2500 distinct
-#' points, and above that `"coordinate"`.
 #'
 #' @section Many points:
 #' The features are spanned by `rank` of the points, chosen by pivoted Cholesky
@@ -81,13 +82,16 @@
 #'   string).
 #' @param formula,data A formula such as `class ~ .` and the data frame it is
 #'   evaluated in.
-#' @param kernel A kernel, see [kb_kernels].
+#' @param kernel A kernel, see [kb_kernels]. `NULL`: a Gaussian kernel whose
+#'   bandwidths are learned, see "The model"; with `nugget = 0` that of the
+#'   median distance.
 #' @param noise Prior of the rate of wrong labels, see [noise_beta()], or a
-#'   known rate: a number from 0 to below (C - 1) / C.
+#'   known rate: a number from 0 to below (C - 1) / C. `NULL`: `noise_beta(1,
+#'   9)`, or with `nugget = 0` a uniform prior, `noise_beta()`.
 #' @param bias Constant added to the kernel, at least 0: the prior variance of
 #'   an intercept where k(x, x) = 1.
-#' @param nugget Variance of the noise of f, at least 0, or `"learn"`: see
-#'   "Overlapping classes".
+#' @param nugget Variance of the noise of f, at least 0, or `"learn"`. `NULL`:
+#'   `"learn"`, or 0 for a `method` that cannot learn it.
 #' @param prior Priors of a nugget and of bandwidths that are learned, see
 #'   [kgs_prior()].
 #' @param weights `NULL`, or positive numbers, one per row, looked up in `data`
@@ -100,7 +104,9 @@
 #' @param rank Largest rank of the features: a whole number, or `NULL`: full
 #'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,
 #'   or 100 where bandwidths are learned.
-#' @param control Settings of the sampler, see [mcmc_control()].
+#' @param control Settings of the sampler, see [mcmc_control()]. Lengths left
+#'   open are 200 iterations of warmup and 500 after it with `"leapfrog"`, and
+#'   1000 each with the other samplers.
 #' @param scale Standardise the predictors?
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
 #' @param seed Whole number that determines every draw; `NULL` takes one from
@@ -159,14 +165,14 @@ kgs.default <- function(x, ...) refuse_data(x, missing(x))
 
 #' @rdname kgs
 #' @export
-kgs.formula <- function(formula, data, kernel = kernel_gaussian("median"),
-                        noise = noise_beta(), bias = 1, nugget = 0,
-                        prior = kgs_prior(), weights = NULL,
+kgs.formula <- function(formula, data, kernel = NULL, noise = NULL, bias = 1,
+                        nugget = NULL, prior = kgs_prior(), weights = NULL,
                         class_weights = NULL, method = c(
                           "auto", "circle", "ellipse", "hmc", "block",
                           "coordinate", "leapfrog"
-                        ), rank = NULL, control = mcmc_control(),
-                        scale = TRUE, na_action = c("fail", "omit"),
+                        ), rank = NULL, control = mcmc_control(
+                          warmup = NULL, iter = NULL
+                        ), scale = TRUE, na_action = c("fail", "omit"),
                         seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
@@ -202,10 +208,14 @@ kgs.logical <- kgs.matrix
 #' @param given Arguments as in `kgs()`.
 #' @noRd
 kgs_fit <- function(mould, given, called, started) {
-  control <- settled_control(given$control)
   progress <- check_progress(given$progress)
   seed <- draw_seed(given$seed)
+  check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
+    arg = "control"
+  )
+  given <- kgs_defaults(given, ncol(mould$x))
   settings <- call_with(kgs_settings, given, mould = mould)
+  control <- settled_control(given$control, kgs_length(settings))
   fit <- new_kgs(mould, settings, control, seed, started, called)
   check_memory(
     if (settings$method == "hmc") as.double(nrow(mould$x))^2 else 0,
@@ -218,6 +228,33 @@ kgs_fit <- function(mould, given, called, started) {
   )
   fit$request <- fit_request(given)
   run_fit(fit, progress, started)
+}
+
+# The model and its kernel where they are left open
+kgs_defaults <- function(given, columns) {
+  given$method <- check_kgs_sampler(given$method)
+  noisy <- given$method %in% c("auto", "leapfrog")
+  if (is.null(given$nugget)) given$nugget <- if (noisy) "learn" else 0
+  noisy <- noisy && !identical(given$nugget, 0)
+  if (is.null(given$kernel)) {
+    given$kernel <- kernel_gaussian(
+      if (!noisy) "median" else if (columns <= kgs_ard_columns) "ard" else {
+        "learn"
+      }
+    )
+  }
+  if (is.null(given$noise)) {
+    given$noise <- if (noisy) noise_beta(1, 9) else noise_beta()
+  }
+  given
+}
+
+# More bandwidths of their own take long, and the data tell little of each.
+kgs_ard_columns <- 60
+
+kgs_length <- function(settings) {
+  each <- if (is_noisy(settings)) c(200L, 500L) else c(1000L, 1000L)
+  list(warmup = each[[1]], iter = each[[2]])
 }
 
 new_kgs <- function(mould, settings, control, seed, started, called) {
@@ -250,7 +287,7 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   x <- scaling_x(scaling, mould$x)
   kernel <- resolve_kgs_kernel(kernel, x)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
-  method <- check_kgs_method(method, classes, nugget, nrow(distinct), kernel)
+  method <- choose_kgs_method(method, classes, nugget, nrow(distinct), kernel)
   refuse_weights(method, mould$weights, class_weights)
   rank <- check_rank(rank, nrow(distinct), kernel, method)
   settings <- list(
@@ -275,7 +312,7 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
 
 # The median distance, where bandwidths are learned
 median_of <- function(kernel, x) {
-  if (learned_bandwidths(kernel) == "none") NULL else bandwidth_median(x)
+  if (learned_bandwidths(kernel) == "none") NULL else finite_median(x)
 }
 
 # With the bias
@@ -352,16 +389,16 @@ kgs_methods <- c(
 kgs_full_points <- 1500
 kgs_hmc_points <- 2500
 
-check_kgs_method <- function(method, classes, nugget, points, kernel) {
-  method <- check_choice(method, kgs_methods)
+check_kgs_sampler <- function(method) check_choice(method, kgs_methods)
+
+choose_kgs_method <- function(method, classes, nugget, points, kernel) {
+  method <- check_kgs_sampler(method)
   learned <- identical(nugget, "learn") || learned_bandwidths(kernel) != "none"
-  if (learned || method == "leapfrog") {
+  noisy <- method == "leapfrog" || method == "auto" && nugget != 0
+  if (learned || noisy) {
     return(check_leapfrog(method, nugget))
   }
   if (method == "auto") {
-    if (nugget > 0 && classes == 2) {
-      return("block")
-    }
     return(if (points <= kgs_hmc_points) "hmc" else "coordinate")
   }
   if (method == "block" && (nugget == 0 || classes > 2)) {

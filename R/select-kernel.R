@@ -3,8 +3,8 @@
 #' Choose a kernel by its evidence
 #'
 #' Computes the evidence of [kgs()] for each of several kernels, or bandwidths
-#' of the Gaussian kernel, and chooses the kernel under which the labels are
-#' most probable. No hold-out data are needed: a kernel so narrow that it can
+#' of the Gaussian kernel, and nuggets, and chooses those under which the labels
+#' are most probable. No hold-out data are needed: a kernel so narrow that it can
 #' produce any labels gives none of them much probability.
 #'
 #' The margin of the Bayes point, which the table also reports, is the smallest
@@ -23,7 +23,12 @@
 #'   units of the scaled predictors. `NULL`, without `kernels`: the median
 #'   distance times 1/8, 1/4, 1/2, 1, 2 and 4.
 #' @param kernels A list of kernels, see [kb_kernels], instead of `bandwidths`.
-#' @param method Sampler, see [kgs()].
+#' @param nugget Variances of the noise of f, numbers of at least 0: each kernel
+#'   is tried with each of them. A single `"learn"` integrates the nugget out.
+#' @param method Sampler, see [kgs()]; the same with all nuggets. With
+#'   `"leapfrog"`, which `"auto"` chooses unless the nugget is 0, the evidence
+#'   is computed from the draws of the fit, and `warmup`, `iter`, `chains` and
+#'   `n_temps` are of no effect.
 #' @param control Settings of the chains that find each kernel's Bayes point,
 #'   see [mcmc_control()]; its `checkpoint` is ignored. Their estimate of the
 #'   noise sets the range of costs for the evidence.
@@ -32,16 +37,17 @@
 #'   R's generator.
 #'
 #' @return An object of class `kb_kernel_selection`, a list:
-#' * `kernel`: the kernel of highest evidence, without the bias, to give to
-#'   [kgs()]; its bandwidth is a number.
-#' * `table`: data frame with one row per kernel, in the order given: `kernel`
-#'   (as text), `bandwidth` (`NA` if it is not one number), `log_evidence` and
-#'   `mc_se` in nats, `probability` (of the kernel, with equal prior
-#'   probabilities), `rate_mode` (rate of wrong labels with the highest
-#'   evidence), `log_volume` (of the version space, `-Inf` if no draw reached
-#'   it, `NA` without `volume`) and `margin` of the Bayes point (`NA` if there
-#'   is none).
-#' * `best`: the row of `kernel`.
+#' * `kernel`, `nugget`: those of highest evidence, the kernel without the bias,
+#'   to give to [kgs()]; its bandwidth is a number.
+#' * `table`: data frame with one row per kernel and nugget, kernels in the
+#'   order given: `kernel` (as text), `bandwidth` (`NA` if it is not one
+#'   number), `nugget` (`NA` if it is learned), `log_evidence` and `mc_se` in
+#'   nats, `probability` (of the row, with equal prior probabilities),
+#'   `rate_mode` (rate of wrong labels with the highest evidence; `NA` with
+#'   `"leapfrog"`), `log_volume` (of the version space, `-Inf` if no draw
+#'   reached it, `NA` without `volume` and with `"leapfrog"`) and `margin` of
+#'   the Bayes point (`NA` if there is none).
+#' * `best`: the row of `kernel` and `nugget`.
 #' * `kernels`, `evidences`: lists, one element per row.
 #' * `seed`.
 #'
@@ -59,7 +65,9 @@
 #' )
 #' chosen
 #' plot(chosen)
-#' kgs(y ~ x1 + x2, moons, kernel = chosen$kernel, seed = 1)
+#' kgs(y ~ x1 + x2, moons,
+#'   kernel = chosen$kernel, nugget = chosen$nugget, seed = 1
+#' )
 #' @export
 select_kernel <- function(x, ...) UseMethod("select_kernel")
 
@@ -116,11 +124,12 @@ choose_kernel <- function(mould, given) {
   scale <- check_flag(given$scale, arg = "scale")
   x <- scaling_x(scaling_learn(mould$x, mould$y, scale), mould$x)
   kernels <- kernel_grid(given$bandwidths, given$kernels, x)
+  candidates <- with_nuggets(kernels, given$nugget)
   seed <- draw_seed(given$seed)
   progress <- check_progress(given$progress)
   keep_run({
-    tried <- try_kernels(kernels, progress, function(kernel) {
-      given$kernel <- kernel
+    tried <- try_kernels(candidates, progress, function(candidate) {
+      given[names(candidate)] <- candidate
       try_kernel(mould, given, ladder, seed, progress)
     })
     new_kernel_selection(tried, seed)
@@ -148,23 +157,40 @@ kernel_grid <- function(bandwidths, kernels, x) {
   lapply(as.double(bandwidths), kernel_gaussian)
 }
 
+# Each kernel with each nugget
+with_nuggets <- function(kernels, nugget) {
+  if (!identical(nugget, "learn")) {
+    good <- is.numeric(nugget) && length(nugget) > 0 &&
+      all(is.finite(nugget) & nugget >= 0)
+    if (!isTRUE(good)) {
+      bad_argument(nugget, "nugget", "numbers of at least 0, or \"learn\"")
+    }
+  }
+  grid <- expand.grid(nugget = seq_along(nugget), kernel = seq_along(kernels))
+  lapply(seq_len(nrow(grid)), function(i) {
+    list(
+      kernel = kernels[[grid$kernel[[i]]]], nugget = nugget[[grid$nugget[[i]]]]
+    )
+  })
+}
+
 #' One after the other, until one is interrupted
-#' @param one Function of a kernel, NULL if it was stopped.
+#' @param one Function of a candidate, NULL if it was stopped.
 #' @noRd
-try_kernels <- function(kernels, progress, one) {
+try_kernels <- function(candidates, progress, one) {
   tried <- list()
   halted <- FALSE
   halt <- function(condition) {
     halted <<- TRUE
     NULL
   }
-  for (kernel in kernels) {
+  for (candidate in candidates) {
     if (progress) {
-      cli::cli_inform("Kernel {length(tried) + 1} of {length(kernels)}:
-                       {.code {format(kernel)}}")
+      cli::cli_inform("Kernel {length(tried) + 1} of {length(candidates)}:
+                       {.code {format(candidate$kernel)}}")
     }
     out <- withCallingHandlers(
-      tryCatch(allowInterrupts(one(kernel)),
+      tryCatch(allowInterrupts(one(candidate)),
         kb_error_interrupted = halt, interrupt = halt
       ),
       kb_warning_interrupted = function(warning) {
@@ -173,9 +199,9 @@ try_kernels <- function(kernels, progress, one) {
       }
     )
     if (!is.null(out)) tried <- c(tried, list(out))
-    if (halted || is.null(out) || out$evidence$status != "complete") break
+    if (halted || is.null(out) || out$status != "complete") break
   }
-  report_kernels(length(tried), length(kernels), halted)
+  report_kernels(length(tried), length(candidates), halted)
   tried
 }
 
@@ -199,7 +225,7 @@ report_kernels <- function(done, all, halted) {
 # The kernel resolved, its evidence and the margin of its Bayes point
 try_kernel <- function(mould, given, ladder, seed, progress) {
   settings <- call_with(kgs_settings, given, mould = mould)
-  control <- settled_control(given$control)
+  control <- settled_control(given$control, kgs_length(settings))
   # One file cannot hold the fits of several kernels.
   control["checkpoint"] <- list(NULL)
   fit <- new_kgs(mould, settings, control, seed, now(), quote(kgs()))
@@ -207,10 +233,17 @@ try_kernel <- function(mould, given, ladder, seed, progress) {
   if (!fit$status %in% c("complete", "none")) {
     return(NULL)
   }
+  noisy <- is_noisy(settings)
+  evidence <- if (noisy) noisy_evidence(fit, seed) else {
+    kgs_evidence(fit, ladder, numeric(), seed, progress)
+  }
+  known <- learned_bandwidths(settings$kernel) == "none"
   list(
-    kernel = settings$kernel,
-    margin = if (fit$status == "none") NA_real_ else bayes_point_margin(fit),
-    evidence = kgs_evidence(fit, ladder, numeric(), seed, progress)
+    kernel = settings$kernel, nugget = settings$nugget,
+    margin = if (known && fit$status != "none") bayes_point_margin(fit) else {
+      NA_real_
+    },
+    evidence = evidence, status = if (noisy) "complete" else evidence$status
   )
 }
 
@@ -261,12 +294,16 @@ new_kernel_selection <- function(tried, seed) {
   part <- function(name) lapply(tried, `[[`, name)
   kernels <- part("kernel")
   evidences <- part("evidence")
-  each <- function(get) vapply(evidences, get, 0)
+  nuggets <- part("nugget")
+  each <- function(get) {
+    vapply(evidences, function(z) c(get(z), NA_real_)[[1]], 0)
+  }
   log_evidence <- each(function(z) z$log_evidence)
   if (all(log_evidence == -Inf)) refuse_inseparable(NULL)
   table <- data.frame(
     kernel = vapply(kernels, format, ""),
     bandwidth = vapply(kernels, single_bandwidth, 0),
+    nugget = vapply(nuggets, function(v) if (is.numeric(v)) v else NA_real_, 0),
     log_evidence = log_evidence, mc_se = each(function(z) z$mc_se),
     probability = exp(log_evidence - log_sum_exp(log_evidence)),
     rate_mode = each(function(z) z$rate_mode),
@@ -276,8 +313,8 @@ new_kernel_selection <- function(tried, seed) {
   best <- which.max(log_evidence)
   structure(
     list(
-      kernel = kernels[[best]], table = table, best = best, kernels = kernels,
-      evidences = evidences, seed = seed
+      kernel = kernels[[best]], nugget = nuggets[[best]], table = table,
+      best = best, kernels = kernels, evidences = evidences, seed = seed
     ),
     class = "kb_kernel_selection"
   )
@@ -295,15 +332,29 @@ print.kb_kernel_selection <- function(x, digits = 3, ...) {
   show <- function(v) format(signif(v, digits), digits = digits)
   by_kernel <- anyNA(table$bandwidth)
   name <- if (by_kernel) table$kernel else signif(table$bandwidth, 4)
+  columns <- c("mc_se", "probability", "rate_mode", "margin")
+  columns <- columns[colSums(!is.na(table[columns])) > 0]
   shown <- data.frame(
     name, log_evidence = format(round(table$log_evidence, 2), nsmall = 2),
-    lapply(table[c("mc_se", "probability", "rate_mode", "margin")], show),
+    lapply(table[columns], show),
     best = ifelse(seq_len(nrow(table)) == x$best, "<-", "")
   )
-  names(shown)[c(1, 7)] <- c(if (by_kernel) "kernel" else "bandwidth", " ")
+  names(shown)[c(1, ncol(shown))] <- c(
+    if (by_kernel) "kernel" else "bandwidth", " "
+  )
+  several <- length(unique(table$nugget)) > 1
+  if (several) {
+    shown <- data.frame(
+      shown[1], nugget = show(table$nugget), shown[-1],
+      check.names = FALSE
+    )
+  }
   cat("Kernels by their evidence\n")
   print(shown, row.names = FALSE)
-  cat("highest: ", format(x$kernel), "\n", sep = "")
+  cat("highest: ", format(x$kernel),
+    if (several) paste0(", nugget ", show(x$nugget)), "\n",
+    sep = ""
+  )
   invisible(x)
 }
 
@@ -313,8 +364,9 @@ print.kb_kernel_selection <- function(x, digits = 3, ...) {
 #'
 #' @param x The value of [select_kernel()].
 #' @param type `"evidence"`: log evidence against the bandwidth (or the number
-#'   of the kernel), with bars of two standard errors; `"margin"`: against the
-#'   margin of the Bayes point, kernels by their numbers.
+#'   of the row, where there are other kernels or several nuggets), with bars of
+#'   two standard errors; `"margin"`: against the margin of the Bayes point,
+#'   rows by their numbers.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()]; others
 #'   are errors.
 #' @return `x`, invisibly.
@@ -336,7 +388,7 @@ autoplot.kb_kernel_selection <- autoplot_of(plot.kb_kernel_selection)
 # Log evidence with two standard errors, or against the margin
 selection_picture <- function(x, type) {
   type <- check_choice(type, c("evidence", "margin"))
-  by_number <- anyNA(x$table$bandwidth)
+  by_number <- anyNA(x$table$bandwidth) || anyDuplicated(x$table$bandwidth) > 0
   table <- x$table[x$table$log_evidence > -Inf, ]
   if (type == "margin") table <- table[!is.na(table$margin), ]
   if (nrow(table) == 0) {

@@ -37,7 +37,7 @@ calls <- function() {
   other <- function(run, part = function(value, whole) TRUE) {
     list(run = run, on = again(run), part = part)
   }
-  labels <- kgs(y ~ x1 + x2, moons, control = chains(50), seed = 1)
+  labels <- kgs(y ~ x1 + x2, moons, control = chains(50), seed = 1, nugget = 0)
   curve <- bark(y ~ x, line, control = chains(50), seed = 1)
   rows <- srvm(y ~ x, line, control = smc_control(particles = 50), seed = 1)
   list(
@@ -61,7 +61,7 @@ calls <- function() {
     }),
     bark = fit(function() bark(y ~ x, line, control = chains(1500), seed = 1)),
     kgs = fit(function() {
-      kgs(y ~ x1 + x2, moons, control = chains(8000), seed = 1)
+      kgs(y ~ x1 + x2, moons, control = chains(8000), seed = 1, nugget = 0)
     }),
     evidence_bark = other(function() {
       evidence(curve,

@@ -193,7 +193,7 @@ small_fits <- function() {
     kgs = list(fit_case(
       kgs(y ~ ., moons[1:30, ], gaussian, control = chains, seed = 1),
       moons[31:40, ], "kgs", functions = list(
-        marginal = function(fit) evidence(fit, chains = 2, seed = 1)
+        marginal = function(fit) evidence(fit, seed = 1)
       )
     )),
     bark = both(function(formula, data) {

@@ -326,10 +326,12 @@ fuzz_cases <- function() {
         bark(y ~ ., three, control = tiny_chains(), seed = 1)
       }, bark_questions(three[1:3, ])),
       kgs = fit_case(function() {
-        kgs(y ~ ., circle, control = tiny_chains(), seed = 1)
+        kgs(y ~ ., circle, nugget = 0, control = tiny_chains(), seed = 1)
       }, kgs_questions(few)),
       kgs_block = fit_case(function() {
-        kgs(y ~ ., circle, nugget = 0.2, control = tiny_chains(), seed = 1)
+        kgs(y ~ ., circle,
+          nugget = 0.2, method = "block", control = tiny_chains(), seed = 1
+        )
       }, kgs_questions(few)),
       kgs_classes = fit_case(function() {
         kgs(y ~ ., three,
@@ -338,18 +340,19 @@ fuzz_cases <- function() {
       }, kgs_questions(three[1:3, ])),
       kgs_noisy = fit_case(function() {
         kgs(y ~ ., circle,
-          kernel = kernel_gaussian("ard"), nugget = "learn",
           noise = noise_class(1, 9), control = tiny_chains(), seed = 1
         )
       }, c(kgs_questions(few), noisy_questions)),
       kgs_noisy_classes = fit_case(function() {
         kgs(y ~ ., three,
-          kernel = kernel_gaussian("median"), nugget = "learn", rank = 8,
+          kernel = kernel_gaussian("median"), rank = 8,
           control = tiny_chains(), seed = 1
         )
       }, c(kgs_questions(three[1:3, ]), noisy_questions)),
       bayes_point = fit_case(function() {
-        bayes_point(kgs(y ~ ., circle, control = tiny_chains(), seed = 1))
+        bayes_point(kgs(y ~ ., circle,
+          nugget = 0, control = tiny_chains(), seed = 1
+        ))
       }, list(
         class = function(point) predict(point, few),
         link = function(point) predict(point, few, type = "link"),

@@ -1,10 +1,14 @@
 # Fits of kgs() shared by several test files; short, since mixing does not
 # matter.
 
-kgs_quick <- function(..., chains = 2, iter = 40, warmup = 40, seed = 1) {
+#' Of the paper's model
+kgs_quick <- function(..., nugget = 0, chains = 2, iter = 40, warmup = 40,
+                      seed = 1) {
   muffle <- function(w) invokeRestart("muffleWarning")
   withCallingHandlers(
-    kgs(..., control = mcmc_control(chains, warmup, iter), seed = seed),
+    kgs(...,
+      nugget = nugget, control = mcmc_control(chains, warmup, iter), seed = seed
+    ),
     kb_warning_convergence = muffle
   )
 }
@@ -34,7 +38,9 @@ kgs_fits <- local({
         moons = kgs_quick(side ~ x1 + x2, data),
         line = kgs_quick(data$x1, data$y, noise = noise_class()),
         factor = kgs_quick(side ~ x1 + x2 + g, data, noise = 0.15),
-        nugget = kgs_quick(side ~ x1 + x2, data, nugget = 0.3),
+        nugget = kgs_quick(side ~ x1 + x2, data,
+          nugget = 0.3, method = "block"
+        ),
         three = kgs_quick(three ~ x1 + x2, data),
         low_rank = kgs_quick(as.matrix(data[c("x1", "x2")]), data$side,
           rank = 12, method = "ellipse", kernel = kernel_gaussian(1.5)

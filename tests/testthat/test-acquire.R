@@ -12,11 +12,12 @@ pool <- moons[31:90, ]
 three_moons <- moons
 three_moons$y <- cut(moons$x1 + moons$x2, c(-Inf, 0, 2, Inf), c("a", "b", "c"))
 
-fit_moons <- function(..., data = moons, iter = 300) {
+fit_moons <- function(..., data = moons, nugget = 0, method = "hmc",
+                      iter = 300) {
   suppressWarnings(kgs(y ~ x1 + x2, data[labelled, ],
     kernel = kernel_gaussian(0.7), scale = FALSE, seed = 1,
     control = mcmc_control(chains = 2, warmup = 100, iter = iter),
-    progress = FALSE, ...
+    progress = FALSE, nugget = nugget, method = method, ...
   ))
 }
 
@@ -31,7 +32,8 @@ binary_entropy <- function(p) -p * log(p) - (1 - p) * log(1 - p)
 
 test_that("entropy and margin follow from the predicted probabilities", {
   for (fit in list(
-    fit_moons(), fit_moons(nugget = 0.3), fit_moons(noise = noise_class(1, 4))
+    fit_moons(), fit_moons(nugget = 0.3, method = "block"),
+    fit_moons(noise = noise_class(1, 4)), fit_moons(nugget = NULL, method = "auto")
   )) {
     for (complement in c(TRUE, FALSE)) {
       recorded <- predict(fit, pool, type = "prob", complement = complement)
@@ -74,7 +76,7 @@ test_that("BALD is the information of a label about f", {
 test_that("BALD does not count uncertainty due to the nugget", {
   # Null: with fixed draws, the mean over one draw of the rest of f for each
   # equals the mean of 200; normal z, 1e-4 over all points (Bonferroni).
-  fit <- fit_moons(nugget = 0.5, noise = 0.1, iter = 500)
+  fit <- fit_moons(nugget = 0.5, method = "block", noise = 0.1, iter = 500)
   x <- as.matrix(pool[1:20, c("x1", "x2")])
   features <- kgs_features(fit, x)
   v <- matrix(kgs_function(fit, features, posterior_pool(fit)), 20)

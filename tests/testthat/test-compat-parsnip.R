@@ -117,6 +117,22 @@ test_that("classification agrees with the fit functions", {
   expect_equal(band[[4]], unname(whole[, 2, "upr"]))
 })
 
+test_that("case weights reach kgs()", {
+  w <- rep(1:2, 15)
+  data <- transform(line, class = factor(y > 0.2))
+  ours <- quietly(kgs(class ~ x, data, weights = w, control = short, seed = 1))
+  fit <- quietly(parsnip::fit(engine(kgs_spec(), control = short), class ~ x,
+    data,
+    case_weights = parsnip::frequency_weights(w)
+  ))
+  fit <- parsnip::extract_fit_engine(fit)
+  expect_identical(fit$data$weights, as.double(w))
+  expect_identical(fit$settings$nugget, "learn")
+  expect_equal(predict(fit, data["x"], type = "prob"), predict(ours, data,
+    type = "prob"
+  ))
+})
+
 test_that("case weights reach bark()", {
   w <- rep(1:2, 15)
   data <- withr::with_seed(1, transform(line,

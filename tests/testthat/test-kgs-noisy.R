@@ -206,7 +206,7 @@ test_that("a weight of 2 is a row that comes twice", {
   expect_error(update(fits[[1]], newdata = moons[1:2, ]),
     class = "kb_error_not_defined"
   )
-  expect_error(kgs(y ~ x1 + x2, moons, weights = 1:40, seed = 1),
+  expect_error(kgs(y ~ x1 + x2, moons, nugget = 0, weights = 1:40, seed = 1),
     class = "kb_error_argument"
   )
   expect_error(kgs(y ~ x1 + x2, moons, class_weights = c(a = 1), seed = 1,

@@ -45,7 +45,7 @@ test_that("an interrupt leaves the evidence from the sweeps so far", {
 })
 
 test_that("so does an interrupt of kgs(), after a full pilot run", {
-  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1, nugget = 0))
   ask <- function(iter) {
     quiet(evidence(labels,
       n_temps = 3, warmup = 10, iter = iter, chains = 2, seed = 2

@@ -60,7 +60,7 @@ test_that("chains that are out of time have the same number of draws", {
   control <- endless(time_limit = 1)
   fits <- cut_short(list(
     bark(x1 ~ x2, moons, control = control, seed = 1),
-    kgs(y ~ x1 + x2, moons, control = control, seed = 1),
+    kgs(y ~ x1 + x2, moons, nugget = 0, control = control, seed = 1),
     srvm(x1 ~ x2, moons,
       kernel = kernel_gaussian(), method = "mcmc", control = control, seed = 1
     )

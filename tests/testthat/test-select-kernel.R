@@ -26,7 +26,8 @@ test_that("the kernel with the highest evidence() is chosen", {
     diff(rev(z$table$log_evidence))
   )
   fit <- suppressWarnings(kgs(y ~ x1 + x2, selection_moons,
-    kernel = z$kernel, control = mcmc_control(2, 50, 100), seed = 1
+    kernel = z$kernel, nugget = z$nugget,
+    control = mcmc_control(2, 50, 100), seed = 1
   ))
   alone <- evidence(fit,
     warmup = 20, iter = 60, chains = 2, q = numeric(), volume = FALSE, seed = 1
@@ -71,6 +72,36 @@ test_that("kernels of any kind, classes and interfaces work", {
   )
   expect_true(all(is.finite(three$table$log_evidence)))
   expect_length(three$evidences[[1]]$log_g, 25)
+})
+
+test_that("each kernel is tried with each nugget", {
+  grid <- quick_selection(bandwidths = c(0.2, 0.5), nugget = c(0.5, 0.05))
+  expect_identical(grid$table$bandwidth, c(0.2, 0.2, 0.5, 0.5))
+  expect_identical(grid$table$nugget, c(0.5, 0.05, 0.5, 0.05))
+  best <- which.max(grid$table$log_evidence)
+  expect_identical(grid$nugget, grid$table$nugget[[best]])
+  expect_identical(grid$kernel$bandwidth, grid$table$bandwidth[[best]])
+  fit <- suppressWarnings(kgs(y ~ x1 + x2, selection_moons,
+    kernel = kernel_gaussian(0.5), noise = noise_beta(), nugget = 0.5,
+    control = mcmc_control(2, 50, 100), seed = 1
+  ))
+  expect_identical(
+    grid$table$log_evidence[[3]], evidence(fit, seed = 1)$log_evidence
+  )
+  expect_true(all(is.na(grid$table$rate_mode)))
+  expect_output(print(grid), "nugget.*<-.*highest: .*, nugget 0")
+  withr::local_pdf(NULL)
+  expect_invisible(plot(grid))
+  expect_invisible(plot(grid, type = "margin"))
+
+  learned <- quick_selection(bandwidths = c(0.2, 0.5), nugget = "learn")
+  expect_identical(learned$nugget, "learn")
+  expect_identical(learned$table$nugget, c(NA_real_, NA_real_))
+  for (bad in list(-1, c(0.1, NA), "a", numeric())) {
+    expect_error(quick_selection(nugget = bad), "nugget",
+      class = "kb_error_argument"
+    )
+  }
 })
 
 test_that("margins are the sines of the angles to the walls", {

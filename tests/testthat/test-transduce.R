@@ -11,11 +11,12 @@ new_moons <- sim_moons(25, seed = 4)
 three_moons <- moons
 three_moons$y <- cut(moons$x1 + moons$x2, c(-Inf, 0, 2, Inf), c("a", "b", "c"))
 
-fit_moons <- function(..., data = moons, iter = 500, noise = noise_beta()) {
+fit_moons <- function(..., data = moons, iter = 500, noise = noise_beta(),
+                      nugget = 0) {
   suppressWarnings(kgs(y ~ x1 + x2, data,
-    kernel = kernel_gaussian(0.7), noise = noise, scale = FALSE, seed = 1,
-    control = mcmc_control(chains = 2, warmup = 200, iter = iter),
-    progress = FALSE, ...
+    kernel = kernel_gaussian(0.7), noise = noise, nugget = nugget,
+    scale = FALSE, seed = 1, progress = FALSE,
+    control = mcmc_control(chains = 2, warmup = 200, iter = iter), ...
   ))
 }
 
@@ -63,9 +64,10 @@ test_that("joint labels have the probabilities of the model", {
     function(y) y[, 1] == 2 & y[, 2] == 2, function(y) y[, 1] == 1 & y[, 3] == 1
   )
   settings <- list(
-    list(nugget = 0, classes = 2), list(nugget = 0.5, classes = 2),
+    list(nugget = 0, classes = 2), list(nugget = 0.5, classes = 2, method = "block"),
     list(nugget = 0.5, classes = 2, method = "hmc"),
-    list(nugget = 0, classes = 3), list(nugget = 0.5, classes = 3)
+    list(nugget = 0, classes = 3),
+    list(nugget = 0.5, classes = 3, method = "hmc")
   )
   limit <- stats::qnorm(1e-4 / (4 * length(settings)) / 2, lower.tail = FALSE)
   for (one in settings) {
@@ -97,7 +99,8 @@ test_that("marginals agree with predict()", {
   # 1e-4 over all settings and points (Bonferroni).
   limit <- stats::qnorm(1e-4 / (3 * 25 * 3) / 2, lower.tail = FALSE)
   for (fit in list(
-    fit_moons(), fit_moons(nugget = 0.3), fit_moons(data = three_moons)
+    fit_moons(), fit_moons(nugget = 0.3, method = "block"),
+    fit_moons(data = three_moons)
   )) {
     out <- transduce(fit, new_moons)
     p <- predict(fit, new_moons, type = "true_prob")
@@ -111,7 +114,7 @@ test_that("marginals agree with predict()", {
 test_that("the complement of the training points has predict()'s variance", {
   x <- as.matrix(new_moons[c("x1", "x2")])
   for (fit in list(
-    fit_moons(iter = 50), fit_moons(iter = 50, nugget = 0.3),
+    fit_moons(iter = 50), fit_moons(iter = 50, nugget = 0.3, method = "block"),
     fit_moons(iter = 50, nugget = 0.3, method = "hmc")
   )) {
     features <- kgs_features(fit, x)
@@ -171,6 +174,9 @@ test_that("the result has the documented shapes", {
   expect_identical(dim(none$labels), c(100L, 25L))
   expect_true(all(is.na(none$labels)))
   expect_output(print(none), "25 points")
+  noisy <- fit_moons(data = three_moons, iter = 50, nugget = "learn")
+  expect_no_warning(none <- transduce(noisy, holes))
+  expect_true(all(is.na(none$labels)))
 })
 
 test_that("the generator of the session is left alone", {

@@ -37,6 +37,9 @@ watched_fits <- local({
         kgs = suppressWarnings(kgs(y ~ x1 + x2, circle,
           control = control, seed = 1
         )),
+        kgs_paper = suppressWarnings(kgs(y ~ x1 + x2, circle,
+          nugget = 0, control = control, seed = 1
+        )),
         kgs_three = suppressWarnings(kgs(Species ~ ., flowers,
           control = control, seed = 1
         )),
@@ -136,7 +139,10 @@ test_that("scales are logarithms, those too small to matter are equal", {
     as.vector(own[["log_lambda[2]"]]),
     log(pmax(as.vector(as_draws(watched_fits()$own)[["lambda[2]"]]), least))
   )
-  expect_length(watched_scales(watched_fits()$kgs), 0)
+  expect_length(watched_scales(watched_fits()$kgs_paper), 0)
+  expect_named(
+    watched_scales(watched_fits()$kgs), paste0("log_bandwidth[", 1:2, "]")
+  )
   expect_length(watched_scales(watched_fits()$fields), 2 * 3 * 4)
 })
 

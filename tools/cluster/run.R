@@ -47,7 +47,9 @@ quiet <- function(expr) {
   )))
 }
 few <- quiet(bark(y ~ ., friedman, control = long(20), seed = 1))
-labels <- quiet(kgs(y ~ x1 + x2, moons, control = long(200), seed = 1))
+labels <- quiet(kgs(y ~ x1 + x2, moons,
+  nugget = 0, control = long(200), seed = 1
+))
 line <- quiet(srvm(y ~ x, sinc,
   kernel = kernel_gaussian(), control = smc_control(100), seed = 1
 ))
@@ -75,7 +77,9 @@ calls <- list(
       n_temps = 8, warmup = 10, iter = ceiling(40 * size), chains = 2, seed = 1
     )[c("log_evidence", "mc_se")]
   },
-  kgs = function() kgs(y ~ x1 + x2, moons, control = long(4000), seed = 1),
+  kgs = function() {
+    kgs(y ~ x1 + x2, moons, nugget = 0, control = long(4000), seed = 1)
+  },
   kgs_evidence = function() {
     evidence(labels,
       n_temps = 8, warmup = 10, iter = ceiling(100 * size), chains = 2, seed = 1

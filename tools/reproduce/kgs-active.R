@@ -32,7 +32,7 @@ active_curve <- function(seed, criterion, noise, plan) {
   start <- active_start(pool$y)
   fit <- quietly(kernelbayes::kgs(y ~ x1 + x2, pool[start, ],
     kernel = kernelbayes::kernel_gaussian(1), noise = noise, scale = FALSE,
-    control = plan$control, seed = seed, progress = FALSE
+    control = plan$control, seed = seed, progress = FALSE, nugget = 0
   ))
   pool <- pool[-start, ]
   labels <- seq(length(start), plan$most)

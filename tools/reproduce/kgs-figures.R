@@ -13,7 +13,8 @@ papers_kgs <- function(data, kernel, noise, control, seed) {
   without_mixing_warning(kgs(
     y ~ ., data,
     kernel = kernel, noise = noise, bias = 0, scale = FALSE,
-    control = do.call(mcmc_control, control), seed = seed, progress = FALSE
+    control = do.call(mcmc_control, control), seed = seed, progress = FALSE,
+    nugget = 0
   ))
 }
 

@@ -6,7 +6,7 @@
 # if the method has none; `p_true`, for kgs() the same for the true class, which
 # differs if labels are wrong; `facts`, named numbers.
 #
-#   kgs          the default call: median bandwidth, learned noise
+#   kgs          the paper's model: nugget = 0, median bandwidth, learned noise
 #   kgs_width    bandwidth, among multiples of the median, by select_kernel()
 #   kgs_average  the average over kernels of several kinds and widths, with and
 #                without standardised predictors, weighted by their evidence
@@ -39,7 +39,8 @@ without_mixing_warning <- function(expr) {
 # `control`: arguments of mcmc_control(); the rest are its defaults.
 run_kgs <- function(x, y, control, seed, ...) {
   without_mixing_warning(kgs(x, y,
-    control = do.call(mcmc_control, control), seed = seed, progress = FALSE, ...
+    control = do.call(mcmc_control, control), seed = seed, progress = FALSE,
+    nugget = 0, ...
   ))
 }
 

@@ -41,9 +41,9 @@ labels <- list(
     learned_20 = "20% flipped"
   ),
   method = c(
-    kgs = "kgs(), default", kgs_width = "kgs(), width by evidence",
-    kgs_average = "kgs(), kernels averaged by evidence",
-    kgs_stacked = "kgs(), kernels stacked",
+    kgs = "kgs(nugget = 0)", kgs_width = "kgs, width by evidence",
+    kgs_average = "kgs, kernels averaged by evidence",
+    kgs_stacked = "kgs, kernels stacked",
     ksvm = "ksvm, tuned", gausspr = "gausspr, tuned", lssvm = "lssvm, tuned",
     dbarts = "dbarts", ranger = "ranger", learned = "learned"
   )
