@@ -20,7 +20,7 @@ describe_kgs <- function(x, show) {
     counted(ncol(x$data$x), "predictor"),
     if (settings$scale) ", standardised", "\n", classes_line(x),
     "  kernel:       ", shorten(format(settings$kernel)), ", bias ",
-    show(settings$bias), "\n", bandwidths_line(x, show), nugget_line(x, show),
+    show(settings$bias), "\n", kgs_bandwidths_line(x, show), nugget_line(x, show),
     "  rank:         ", kgs_rank(x),
     if (left > 1e-6) paste0(", ", show(100 * left), "% unexplained"), "\n"
   )
@@ -44,25 +44,17 @@ nugget_line <- function(x, show) {
   paste0("  nugget:       ", value, "\n")
 }
 
-# Learned: medians in units of the scaled predictors, the smallest first
-bandwidths_line <- function(x, show) {
+# Learned: medians in units of the scaled predictors
+kgs_bandwidths_line <- function(x, show) {
   if (is.null(x$settings$noisy$learned)) {
     return(NULL)
   }
-  at <- -posterior_pool(x)$log_inverse
-  own <- x$settings$kernel$bandwidth == "ard"
-  if (!own) at <- at[1, , drop = FALSE]
-  medians <- exp(apply(at, 1, stats::median))
-  names <- colnames(x$data$x)
-  if (is.null(names)) names <- seq_len(ncol(x$data$x))
-  text <- paste0(show_each(medians, show), if (own) paste0(" (", names, ")"))
-  paste0(
-    "  ", if (own) "bandwidths:   " else "bandwidth:    ",
-    as_many_as_fit(text[order(medians)]), "\n"
-  )
+  medians <- exp(-apply(posterior_pool(x)$log_inverse, 1, stats::median))
+  if (x$settings$kernel$bandwidth == "learn") {
+    return(paste0("  bandwidth:    ", show(medians[[1]]), "\n"))
+  }
+  bandwidths_text(medians, colnames(x$data$x), show)
 }
-
-show_each <- function(v, show) vapply(signif(v, 3), show, "")
 
 # The lines of print() on wrong labels
 describe_noise <- function(x, show) {
@@ -234,11 +226,11 @@ label_draws <- function(p) {
 #' @noRd
 draw_labels <- function(p) {
   size <- dim(p)
-  u <- matrix(stats::runif(prod(size[1:2])), size[[1]])
+  u <- matrix(stats::runif(prod(size[1:2])), size[[1]], size[[2]])
   below <- 0 * u
   out <- 1L + 0L * (u > 2)
   for (c in seq_len(size[[3]] - 1)) {
-    below <- below + matrix(p[, , c], size[[1]])
+    below <- below + matrix(p[, , c], size[[1]], size[[2]])
     out <- out + (u > below)
   }
   out

@@ -172,11 +172,15 @@ bandwidths_line <- function(x, show) {
   } else {
     return(NULL)
   }
-  first <- order(b)
-  paste0("  bandwidths:   ", as_many_as_fit(
-    paste(colnames(x$data$x)[first], vapply(b[first], show, "")),
+  bandwidths_text(b, colnames(x$data$x), show,
     what = if (is.null(rows)) "" else paste0("from the first ", rows, " rows: ")
-  ), "\n")
+  )
+}
+
+bandwidths_text <- function(b, names, show, what = "") {
+  first <- order(b)
+  each <- paste(names[first], vapply(b[first], show, ""))
+  paste0("  bandwidths:   ", as_many_as_fit(each, what = what), "\n")
 }
 
 refuse_ard <- function(fit, what) {

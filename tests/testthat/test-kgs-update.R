@@ -69,9 +69,10 @@ test_that("the posterior equals that of all rows at once", {
   three <- moons
   three$y <- cut(moons$x1 + moons$x2, c(-Inf, 0, 2, Inf), c("a", "b", "c"))
   settings <- list(
-    list(method = "hmc"), list(method = "coordinate"), list(nugget = 0.3),
-    list(nugget = 0.3, method = "hmc"), list(data = three),
-    list(data = three, nugget = 0.2), list(noise = noise_class(1, 4)),
+    list(method = "hmc"), list(method = "coordinate"),
+    list(nugget = 0.3, method = "block"), list(nugget = 0.3, method = "hmc"),
+    list(data = three), list(data = three, nugget = 0.2, method = "hmc"),
+    list(noise = noise_class(1, 4)),
     list(noise = 0.15, method = "ellipse")
   )
   limit <- stats::qnorm(1e-4 / (5 * length(settings)) / 2, lower.tail = FALSE)
@@ -178,9 +179,8 @@ test_that("chains start from their last states on the old rows", {
   three$y <- cut(moons$x1 + moons$x2, c(-Inf, 0, 2, Inf), c("a", "b", "c"))
   settings <- list(
     list(), list(nugget = 0.3, method = "hmc"), list(data = three),
-    list(data = three, nugget = 0.2), list(rank = 10, nugget = 0.2,
-      method = "ellipse"
-    ), list(method = "circle")
+    list(data = three, nugget = 0.2, method = "hmc"),
+    list(rank = 10, nugget = 0.2, method = "ellipse"), list(method = "circle")
   )
   for (one in settings) {
     fit <- do.call(fit_moons, one)

@@ -89,7 +89,7 @@ test_that("fits with noise give errors of draws and the divergence", {
     z$pac_bayes$divergence,
     mean(chain_matrices(fit)$log_lik) - z$log_evidence
   )
-  expect_output(print(z), "PAC-Bayes: .*at most [0-9.]+% of new labels wrong")
+  expect_output(print(z), "PAC-Bayes: .*at most [0-9.]+% of new")
   weighted <- kgs_quick(side ~ x1 + x2, data,
     weights = rep(1:2, 20), nugget = "learn"
   )

@@ -45,7 +45,7 @@ test_on_each("so do ladders of their evidence, and folds", function(backend) {
   short <- mcmc_control(chains = 2, warmup = 20, iter = 20)
   ask <- function() {
     line <- quiet(bark(x1 ~ x2, moons, control = short, seed = 1))
-    labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+    labels <- quiet(kgs(y ~ x1, moons, nugget = 0, control = short, seed = 1))
     quiet(list(
       bark = evidence(line,
         n_temps = 3, warmup = 20, iter = 20, chains = 2, seed = 2
@@ -150,7 +150,7 @@ test_on_each("so do orders of the rows", function(backend) {
 
 test_on_each("ladders of a killed worker go on elsewhere", function(backend) {
   skip_on_os("windows")
-  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  labels <- quiet(kgs(y ~ x1, moons, nugget = 0, control = short, seed = 1))
   expect_survives(function() {
     evidence(labels,
       n_temps = 3, warmup = 20, iter = 20, chains = 2, seed = 2
