@@ -11,6 +11,7 @@
 #include "kgs/noisy_level.cpp"
 #include "kgs/noisy_mode.cpp"
 #include "kgs/ridge.cpp"
+#include "kgs/row_blocks.cpp"
 #include "kgs/span.cpp"
 #include "kgs/start.cpp"
 #include "kgs/surrogate.cpp"

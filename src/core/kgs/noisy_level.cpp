@@ -45,7 +45,7 @@ NoisyLevel::NoisyLevel(const NoisyModel& model, int, Rng& rng)
   }
   if (!place_.span.ok()) place_ = place_at(VectorXd::Zero(n));
   if (!model.learned && model.learns_scale) {
-    ridge_ = Ridge(place_.span.features(), model.sites);
+    ridge_ = Ridge(place_.span, model.sites);
   }
   w_ = place_.whitened.to_w(
       normal_matrix(model.rank(), model.labels.functions(), rng));
@@ -78,14 +78,14 @@ NoisyLevel::Place NoisyLevel::place_at(VectorXd x) const {
   Place out;
   out.span = span_at(*model_, log_inverse(x));
   if (out.span.ok()) {
-    out.whitened = Whitened(out.span.features(), std::exp(expected_log_s(x)),
-                            model_->sites);
+    out.whitened =
+        Whitened(out.span, std::exp(expected_log_s(x)), model_->sites);
   }
   out.x = std::move(x);
   return out;
 }
 
-MatrixXd NoisyLevel::eta() const { return s() * (place_.span.features() * w_); }
+MatrixXd NoisyLevel::eta() const { return s() * place_.span.times(w_); }
 
 void NoisyLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
   constexpr int kTrajectories = 2, kProposals = 2;
@@ -106,14 +106,14 @@ void NoisyLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
 // Leapfrog steps between which z and the momentum rotate: (G40).
 double NoisyLevel::move_w(Rng& rng) {
   constexpr int kMostSteps = 40;
-  const MatrixXd& features = place_.span.features();
+  const Span& span = place_.span;
   MatrixXd z = place_.whitened.to_z(w_), w = w_, slope, pull;
   MatrixXd momentum = normal_matrix(z.rows(), z.cols(), rng);
   double ignored;
   const auto evaluate = [&] {
     const double value =
-        model_->labels.value(s() * (features * w), rates_, slope, ignored);
-    pull = place_.whitened.slope(s() * (features.transpose() * slope) - w) + z;
+        model_->labels.value(s() * span.times(w), rates_, slope, ignored);
+    pull = place_.whitened.slope(s() * span.transposed_times(slope) - w) + z;
     return value - 0.5 * w.squaredNorm();
   };
   const double before = evaluate() - 0.5 * momentum.squaredNorm();
@@ -142,7 +142,7 @@ double NoisyLevel::move_w(Rng& rng) {
 // Each logit of its share of the bound, given the other rate.
 void NoisyLevel::move_rates(Rng& rng) {
   constexpr double kLow = -300, kHigh = 30;
-  const MatrixXd at = eta();
+  const VectorXd shares = model_->labels.shares(eta());
   const Noise& noise = model_->noise;
   for (std::size_t c = 0; c < rates_.size(); ++c) {
     const double bound = noise.kind == Noise::kByClass
@@ -156,7 +156,7 @@ void NoisyLevel::move_rates(Rng& rng) {
       }
       const double rate = rate_of(t);
       rates[c] = rate;
-      return model_->labels.value(at, rates) + noise.a * std::log(rate) +
+      return model_->labels.value_of(shares, rates) + noise.a * std::log(rate) +
              (noise.b - 1) * std::log1p(-rate) - std::log1p(std::exp(t));
     };
     const double from = std::clamp(logit(rates_[c] / bound), kLow, kHigh);
@@ -173,13 +173,12 @@ double NoisyLevel::log_scale_prior(double log_s) const {
 // s w, the others w, (G46).
 void NoisyLevel::move_along_ridge(Rng& rng) {
   const MatrixXd z = ridge_.to_z(w_, s());
-  const MatrixXd& features = place_.span.features();
   log_s_ = slice(
       log_s_, 0.3,
       [&](double t) {
         const double scale = std::exp(t);
         const MatrixXd w = ridge_.to_w(z, scale);
-        return model_->labels.value(scale * (features * w), rates_) -
+        return model_->labels.value(scale * place_.span.times(w), rates_) -
                0.5 * w.squaredNorm() + ridge_.log_volume(scale) +
                log_scale_prior(t);
       },
@@ -189,7 +188,7 @@ void NoisyLevel::move_along_ridge(Rng& rng) {
 
 // Given w, then given s w: (G36).
 void NoisyLevel::move_scale(Rng& rng) {
-  const MatrixXd f = place_.span.features() * w_;
+  const MatrixXd f = place_.span.times(w_);
   log_s_ = slice(
       log_s_, 0.5,
       [&](double t) {
@@ -213,10 +212,10 @@ double NoisyLevel::log_density(const Place& place, const MatrixXd& w,
                                double log_s) const {
   const Proposal& proposal = model_->proposal;
   const VectorXd h = proposal.centre + proposal.root * place.x;
-  double out = model_->labels.value(
-                   std::exp(log_s) * (place.span.features() * w), rates_) -
-               0.5 * w.squaredNorm() + place.whitened.log_volume() -
-               0.5 * h.squaredNorm();
+  double out =
+      model_->labels.value(std::exp(log_s) * place.span.times(w), rates_) -
+      0.5 * w.squaredNorm() + place.whitened.log_volume() -
+      0.5 * h.squaredNorm();
   if (model_->learns_scale) out += log_scale_prior(log_s);
   return out;
 }

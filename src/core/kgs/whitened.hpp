@@ -10,7 +10,7 @@ namespace kgs {
 class Whitened {
  public:
   Whitened() = default;
-  Whitened(const Eigen::MatrixXd& features, double s, const Sites& sites);
+  Whitened(const Span& span, double s, const Sites& sites);
 
   Eigen::MatrixXd to_w(const Eigen::MatrixXd& z) const;
   Eigen::MatrixXd to_z(const Eigen::MatrixXd& w) const;
