@@ -118,6 +118,49 @@ bandwidth_design <- function(which, columns, prior) {
   cbind(prior$bandwidth_sd, diag(prior$ard_sd, columns))
 }
 
+# The share of the kernel that pivots may leave out: with noise a hundredth of
+# a nugget that is small by its prior
+span_tolerance <- function(settings, x) {
+  if (!is_noisy(settings)) {
+    return(1e-12)
+  }
+  prior <- settings$prior
+  nugget <- if (learns_nugget(settings)) {
+    prior$nugget * exp(-2 * prior$nugget_sd)
+  } else {
+    settings$nugget
+  }
+  variance <- mean(kernel_self(kernel_of_basis(settings), x))
+  min(max(0.01 * nugget / variance, 1e-12), 1e-4)
+}
+
+#' The mode of some rows, under pivots that span many kernels
+#' @return As of `learn_noisy()`.
+#' @noRd
+pilot_mode <- function(settings, x, y, weights, most = 2000) {
+  rows <- if (nrow(x) <= most) seq_len(nrow(x)) else {
+    with_local_seed(1, sort(sample.int(nrow(x), most)))
+  }
+  x <- x[rows, , drop = FALSE]
+  distinct <- x[distinct_rows(x)$first, , drop = FALSE]
+  settings$basis <- spread_basis(
+    settings, distinct, min(settings$rank_limit, 100)
+  )
+  learn_noisy(settings, x, y[rows], weights[rows])
+}
+
+#' Pivots for bandwidths near a mode, two standard deviations narrower
+#' @param pilot As of `pilot_mode()`.
+#' @noRd
+mode_basis <- function(settings, pilot, x) {
+  proposal <- pilot$proposal
+  design <- pilot$learned$design
+  sd <- sqrt(rowSums((design %*% proposal$root)^2))
+  log_inverse <- pilot$learned$offset + as.double(design %*% proposal$centre)
+  kernel <- kernel_of_basis(settings, exp(-log_inverse - 2 * sd))
+  kgs_basis(kernel, x, settings$rank_limit, span_tolerance(settings, x))
+}
+
 #' Pivots for bandwidths that are learned
 #'
 #' Those that span the features of the median bandwidth, then of narrower ones,
@@ -195,8 +238,7 @@ label_weights <- function(settings, y, weights) {
 #' approximation (G42), whose sites are found anew at each mode.
 #' @return `config` with sites, proposal and start.
 #' @noRd
-learn_proposal <- function(config, data) {
-  at <- noisy_start(config)
+learn_proposal <- function(config, data, at) {
   if (length(at) == 0) {
     config$sites <- kgs_sites_cpp(config, data, at)
     return(config)
@@ -218,6 +260,16 @@ noisy_start <- function(config) {
     if (config$scale$learned) config$scale$log_s,
     if (config$noise$kind != "fixed") log(0.1 / 0.9),
     rep(0, noisy_dimension(config))
+  )
+}
+
+# Where `config` has the mode: the inverse of with_proposal()
+noisy_mode <- function(config, classes) {
+  share <- min(config$start$rate * classes / (classes - 1), 0.99)
+  c(
+    if (config$scale$learned) config$start$log_s,
+    if (config$noise$kind != "fixed") stats::qlogis(share),
+    config$proposal$centre
   )
 }
 

@@ -160,7 +160,9 @@ extended_settings <- function(settings, x, y) {
   x <- scaling_x(settings$scaling, x)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
   new <- distinct[is.na(which_pivot(settings$basis, distinct)), , drop = FALSE]
-  basis <- extend_basis(settings$basis, new, limit = settings$rank_limit)
+  basis <- extend_basis(settings$basis, new,
+    span_tolerance(settings, distinct), settings$rank_limit
+  )
   basis$unexplained <- unexplained_share(basis, distinct)
   settings$basis <- basis
   settings$explained <- nugget_explained(settings, x)

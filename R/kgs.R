@@ -259,14 +259,19 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
     scaling = scaling, scale = scale, classes = classes, rank_limit = rank,
     class_weights = check_class_weights(class_weights, levels(mould$y))
   )
-  settings$basis <- if (learned_bandwidths(kernel) == "none") {
-    kgs_basis(kernel_of_basis(settings), distinct, rank)
+  if (learned_bandwidths(kernel) == "none") {
+    with_bias <- kernel_of_basis(settings)
+    settings$basis <- kgs_basis(
+      with_bias, distinct, rank, span_tolerance(settings, distinct)
+    )
+    pilot <- NULL
   } else {
-    spread_basis(settings, distinct, rank)
+    pilot <- pilot_mode(settings, x, mould$y, mould$weights)
+    settings$basis <- mode_basis(settings, pilot, distinct)
   }
   settings$explained <- nugget_explained(settings, x)
   if (is_noisy(settings)) {
-    settings$noisy <- learn_noisy(settings, x, mould$y, mould$weights)
+    settings$noisy <- learn_noisy(settings, x, mould$y, mould$weights, pilot)
     settings$basis$unexplained <- noisy_unexplained(settings, distinct)
   }
   check_basis(settings$basis)
@@ -288,9 +293,14 @@ kernel_of_basis <- function(settings, bandwidth = settings$bandwidth) {
   if (settings$bias > 0) kernel + kernel_constant(settings$bias) else kernel
 }
 
-learn_noisy <- function(settings, x, y, weights) {
+#' @param near A mode to start from, as this function returns it, or NULL.
+#' @noRd
+learn_noisy <- function(settings, x, y, weights, near = NULL) {
   config <- noisy_config(settings, ncol(x))
-  learn_proposal(config, noisy_data(settings, x, y, weights))
+  at <- if (is.null(near)) noisy_start(config) else {
+    noisy_mode(near, settings$classes)
+  }
+  learn_proposal(config, noisy_data(settings, x, y, weights), at)
 }
 
 # Other samplers count wrong labels
