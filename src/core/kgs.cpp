@@ -1,6 +1,7 @@
 // One translation unit, see Makevars. Each file also compiles by itself.
 #include "kgs/angle.cpp"
 #include "kgs/block.cpp"
+#include "kgs/guess.cpp"
 #include "kgs/hmc.cpp"
 #include "kgs/ledger.cpp"
 #include "kgs/level.cpp"

@@ -32,6 +32,12 @@ MatrixXd Whitened::slope(const MatrixXd& of_w) const {
   return out;
 }
 
+MatrixXd Whitened::covariance_times(const MatrixXd& v) const {
+  MatrixXd out = slope(v);
+  factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(out);
+  return out;
+}
+
 double Whitened::log_volume() const {
   return -static_cast<double>(mean_.cols()) *
          factor_.diagonal().array().log().sum();

@@ -16,6 +16,8 @@ class Whitened {
   Eigen::MatrixXd to_z(const Eigen::MatrixXd& w) const;
   /// R^-1 times derivatives with respect to w: those with respect to z.
   Eigen::MatrixXd slope(const Eigen::MatrixXd& of_w) const;
+  /// (RR')^-1 v.
+  Eigen::MatrixXd covariance_times(const Eigen::MatrixXd& v) const;
   /// log |dw / dz|.
   double log_volume() const;
   const Eigen::MatrixXd& mean() const { return mean_; }
