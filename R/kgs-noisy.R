@@ -134,25 +134,69 @@ span_tolerance <- function(settings, x) {
   min(max(0.01 * nugget / variance, 1e-12), 1e-4)
 }
 
-#' The mode of some rows, under pivots that span many kernels
+#' The posterior of bandwidths, log s and the rate by a short chain of some rows
+#'
+#' The mode of the approximate evidence has rates and scales that are too small:
+#' it is where the chain starts.
 #' @return As of `learn_noisy()`.
 #' @noRd
-pilot_mode <- function(settings, x, y, weights, most = 2000) {
+run_pilot <- function(settings, x, y, weights, most = 1000) {
   rows <- if (nrow(x) <= most) seq_len(nrow(x)) else {
     with_local_seed(1, sort(sample.int(nrow(x), most)))
   }
   x <- x[rows, , drop = FALSE]
+  y <- y[rows]
+  weights <- weights[rows]
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
   settings$basis <- spread_basis(
     settings, distinct, min(settings$rank_limit, 100)
   )
-  learn_noisy(settings, x, y[rows], weights[rows])
+  mode <- learn_noisy(settings, x, y, weights)
+  settings$basis <- pilot_basis(settings, mode, distinct)
+  near <- learn_noisy(settings, x, y, weights, mode)
+  draws <- pilot_draws(near, noisy_data(settings, x, y, weights))
+  pilot_moments(near, draws, settings$classes)
 }
 
-#' Pivots for bandwidths near a mode, two standard deviations narrower
-#' @param pilot As of `pilot_mode()`.
+pilot_draws <- function(noisy, data, warmup = 250, iter = 250) {
+  config <- c(
+    list(method = "leapfrog", seed = 1, chain = 1), noisy,
+    list(warmup = warmup, iter = iter, thin = 1)
+  )
+  handle <- kgs_open_cpp(config, data, NULL)
+  on.exit(machine_close_cpp(handle))
+  machines_advance_cpp(list(handle), warmup + iter, 1)
+  machine_state_cpp(handle)$draws
+}
+
+# h by its least squares solution given bandwidths; the prior of the rest of it
+# is that of the posterior, and independent.
+pilot_moments <- function(noisy, draws, classes) {
+  design <- noisy$learned$design
+  n <- length(draws$log_s)
+  inverse <- t(design) %*% solve(tcrossprod(design))
+  h <- t(inverse %*% (matrix(draws$log_inverse, ncol = n) -
+    noisy$learned$offset))
+  rate <- colMeans(matrix(draws$rates, ncol = n))
+  known <- cbind(
+    log_s = if (noisy$scale$learned) draws$log_s,
+    rate = if (noisy$noise$kind != "fixed") {
+      stats::qlogis(pmin(rate * classes / (classes - 1), 0.99))
+    }
+  )
+  all <- cbind(known, h)
+  covariance <- stats::cov(all)
+  covariance <- 0.9 * covariance + 0.1 * diag(diag(covariance), ncol(all))
+  own <- ncol(all) - ncol(h) + seq_len(ncol(h))
+  covariance[own, own] <- covariance[own, own] + diag(1, ncol(h)) -
+    inverse %*% design
+  with_proposal(noisy, colMeans(all), covariance, classes)
+}
+
+#' Pivots for bandwidths near those of a pilot, two standard deviations narrower
+#' @param pilot As of `learn_noisy()`.
 #' @noRd
-mode_basis <- function(settings, pilot, x) {
+pilot_basis <- function(settings, pilot, x) {
   proposal <- pilot$proposal
   design <- pilot$learned$design
   sd <- sqrt(rowSums((design %*% proposal$root)^2))
@@ -238,7 +282,8 @@ label_weights <- function(settings, y, weights) {
 #' approximation (G42), whose sites are found anew at each mode.
 #' @return `config` with sites, proposal and start.
 #' @noRd
-learn_proposal <- function(config, data, at) {
+learn_proposal <- function(config, data) {
+  at <- noisy_start(config)
   if (length(at) == 0) {
     config$sites <- kgs_sites_cpp(config, data, at)
     return(config)
@@ -263,8 +308,8 @@ noisy_start <- function(config) {
   )
 }
 
-# Where `config` has the mode: the inverse of with_proposal()
-noisy_mode <- function(config, classes) {
+# Where `config` has the mean: the inverse of with_proposal()
+noisy_centre <- function(config, classes) {
   share <- min(config$start$rate * classes / (classes - 1), 0.99)
   c(
     if (config$scale$learned) config$start$log_s,

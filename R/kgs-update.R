@@ -167,7 +167,7 @@ extended_settings <- function(settings, x, y) {
   settings$basis <- basis
   settings$explained <- nugget_explained(settings, x)
   if (is_noisy(settings)) {
-    settings$noisy <- learn_noisy(settings, x, y, NULL)
+    settings$noisy <- learn_noisy(settings, x, y, NULL, settings$noisy)
     settings$basis$unexplained <- noisy_unexplained(settings, distinct)
   }
   check_basis(settings$basis)

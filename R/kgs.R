@@ -266,8 +266,8 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
     )
     pilot <- NULL
   } else {
-    pilot <- pilot_mode(settings, x, mould$y, mould$weights)
-    settings$basis <- mode_basis(settings, pilot, distinct)
+    pilot <- run_pilot(settings, x, mould$y, mould$weights)
+    settings$basis <- pilot_basis(settings, pilot, distinct)
   }
   settings$explained <- nugget_explained(settings, x)
   if (is_noisy(settings)) {
@@ -293,14 +293,20 @@ kernel_of_basis <- function(settings, bandwidth = settings$bandwidth) {
   if (settings$bias > 0) kernel + kernel_constant(settings$bias) else kernel
 }
 
-#' @param near A mode to start from, as this function returns it, or NULL.
+#' @param near From another fit or basis: the posterior is about there. NULL:
+#'   its mode is sought.
 #' @noRd
 learn_noisy <- function(settings, x, y, weights, near = NULL) {
   config <- noisy_config(settings, ncol(x))
-  at <- if (is.null(near)) noisy_start(config) else {
-    noisy_mode(near, settings$classes)
+  data <- noisy_data(settings, x, y, weights)
+  if (is.null(near)) {
+    return(learn_proposal(config, data))
   }
-  learn_proposal(config, noisy_data(settings, x, y, weights), at)
+  config[c("proposal", "start")] <- near[c("proposal", "start")]
+  config$sites <- kgs_sites_cpp(
+    config, data, noisy_centre(config, settings$classes)
+  )
+  config
 }
 
 # Other samplers count wrong labels

@@ -299,7 +299,8 @@ double NoisyLevel::log_density(const Place& place, const MatrixXd& w,
 void NoisyLevel::move_bandwidths(Rng& rng) {
   const VectorXd& from = place_.x;
   const bool walk = rng.uniform() < 0.5;
-  double size = std::pow(10.0, -1.3 * rng.uniform());
+  const double small = rng.uniform();
+  double size = std::pow(10.0, -1.3 * small * small);
   if (walk) size *= 2.4 / std::sqrt(static_cast<double>(from.size()));
   const double keep = walk ? 1 : std::sqrt(1 - size * size);
   VectorXd x = keep * from + size * normal_vector(from.size(), rng);
