@@ -193,7 +193,7 @@ pilot_moments <- function(noisy, draws, classes) {
   with_proposal(noisy, colMeans(all), covariance, classes)
 }
 
-#' Pivots for bandwidths near those of a pilot, two standard deviations narrower
+#' Pivots for bandwidths near those of a pilot, a standard deviation narrower
 #' @param pilot As of `learn_noisy()`.
 #' @noRd
 pilot_basis <- function(settings, pilot, x) {
@@ -201,7 +201,7 @@ pilot_basis <- function(settings, pilot, x) {
   design <- pilot$learned$design
   sd <- sqrt(rowSums((design %*% proposal$root)^2))
   log_inverse <- pilot$learned$offset + as.double(design %*% proposal$centre)
-  kernel <- kernel_of_basis(settings, exp(-log_inverse - 2 * sd))
+  kernel <- kernel_of_basis(settings, exp(-log_inverse - sd))
   kgs_basis(kernel, x, settings$rank_limit, span_tolerance(settings, x))
 }
 

@@ -105,7 +105,7 @@ void Averages::add(const NoisyModel& model, const VectorXd& x, double log_s,
 
 void Averages::improve(Guess& guess, bool learns_scale) {
   // Weight of the old guess, in draws.
-  constexpr double kOld = 20;
+  constexpr double kOld = 100;
   if (count_ == 0) return;
   guess.sites.precision = precision_ / count_;
   guess.sites.pull =

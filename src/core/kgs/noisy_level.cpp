@@ -89,7 +89,7 @@ NoisyLevel::Place NoisyLevel::place_at(VectorXd x) const {
 MatrixXd NoisyLevel::eta() const { return s() * place_.span.times(w_); }
 
 void NoisyLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
-  constexpr int kTrajectories = 2, kLines = 2, kProposals = 2;
+  constexpr int kTrajectories = 2, kLines = 2, kProposals = 3;
   if (turn.time == turn.warmup) step_.settle();
   for (int k = 0; k < kTrajectories; ++k) {
     const double acceptance = move_w(rng);
