@@ -140,10 +140,12 @@ span_tolerance <- function(settings, x) {
 #' it is where the chain starts.
 #' @return As of `learn_noisy()`.
 #' @noRd
-run_pilot <- function(settings, x, y, weights, most = 1000) {
+run_pilot <- function(settings, x, y, weights) {
+  most <- max(1000, min(nrow(x) / 5, 4000))
   rows <- if (nrow(x) <= most) seq_len(nrow(x)) else {
     with_local_seed(1, sort(sample.int(nrow(x), most)))
   }
+  all <- nrow(x)
   x <- x[rows, , drop = FALSE]
   y <- y[rows]
   weights <- weights[rows]
@@ -155,7 +157,9 @@ run_pilot <- function(settings, x, y, weights, most = 1000) {
   settings$basis <- pilot_basis(settings, mode, distinct)
   near <- learn_noisy(settings, x, y, weights, mode)
   draws <- pilot_draws(near, noisy_data(settings, x, y, weights))
-  pilot_moments(near, draws, settings$classes)
+  # With more rows the posterior is narrower
+  shrink <- sqrt(length(y) / all)
+  pilot_moments(near, draws, settings$classes, shrink)
 }
 
 pilot_draws <- function(noisy, data, warmup = 250, iter = 250) {
@@ -171,7 +175,7 @@ pilot_draws <- function(noisy, data, warmup = 250, iter = 250) {
 
 # h by its least squares solution given bandwidths; the prior of the rest of it
 # is that of the posterior, and independent.
-pilot_moments <- function(noisy, draws, classes) {
+pilot_moments <- function(noisy, draws, classes, shrink) {
   design <- noisy$learned$design
   n <- length(draws$log_s)
   inverse <- t(design) %*% solve(tcrossprod(design))
@@ -190,7 +194,7 @@ pilot_moments <- function(noisy, draws, classes) {
   own <- ncol(all) - ncol(h) + seq_len(ncol(h))
   covariance[own, own] <- covariance[own, own] + diag(1, ncol(h)) -
     inverse %*% design
-  with_proposal(noisy, colMeans(all), covariance, classes)
+  with_proposal(noisy, colMeans(all), shrink * covariance, classes)
 }
 
 #' Pivots for bandwidths near those of a pilot, a standard deviation narrower
