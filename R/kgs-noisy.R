@@ -145,7 +145,6 @@ run_pilot <- function(settings, x, y, weights) {
   rows <- if (nrow(x) <= most) seq_len(nrow(x)) else {
     with_local_seed(1, sort(sample.int(nrow(x), most)))
   }
-  all <- nrow(x)
   x <- x[rows, , drop = FALSE]
   y <- y[rows]
   weights <- weights[rows]
@@ -157,9 +156,7 @@ run_pilot <- function(settings, x, y, weights) {
   settings$basis <- pilot_basis(settings, mode, distinct)
   near <- learn_noisy(settings, x, y, weights, mode)
   draws <- pilot_draws(near, noisy_data(settings, x, y, weights))
-  # With more rows the posterior is narrower
-  shrink <- sqrt(length(y) / all)
-  pilot_moments(near, draws, settings$classes, shrink)
+  pilot_moments(near, draws, settings$classes)
 }
 
 pilot_draws <- function(noisy, data, warmup = 250, iter = 250) {
@@ -175,7 +172,7 @@ pilot_draws <- function(noisy, data, warmup = 250, iter = 250) {
 
 # h by its least squares solution given bandwidths; the prior of the rest of it
 # is that of the posterior, and independent.
-pilot_moments <- function(noisy, draws, classes, shrink) {
+pilot_moments <- function(noisy, draws, classes) {
   design <- noisy$learned$design
   n <- length(draws$log_s)
   inverse <- t(design) %*% solve(tcrossprod(design))
@@ -194,7 +191,7 @@ pilot_moments <- function(noisy, draws, classes, shrink) {
   own <- ncol(all) - ncol(h) + seq_len(ncol(h))
   covariance[own, own] <- covariance[own, own] + diag(1, ncol(h)) -
     inverse %*% design
-  with_proposal(noisy, colMeans(all), shrink * covariance, classes)
+  with_proposal(noisy, colMeans(all), covariance, classes)
 }
 
 #' Pivots for bandwidths near those of a pilot, a standard deviation narrower

@@ -51,13 +51,15 @@
 #' * `"block"`: for two classes with a nugget, alternates f and the noise.
 #' * `"leapfrog"`: with a nugget, which it may learn, as well as bandwidths:
 #'   Hamiltonian trajectories of f around a normal approximation of its
-#'   posterior; slice sampling of the nugget and of rates; Metropolis steps of
-#'   bandwidths with which f moves along. The approximation is found at the mode
-#'   before the chains start.
+#'   posterior; slice sampling of the nugget and of rates, also along lines that
+#'   f follows; Metropolis steps of bandwidths with which all else moves along.
+#'   The approximation is found before the chains start, at the mode or, for
+#'   bandwidths, by a short chain of at most 4000 random rows, and improved in
+#'   the warmup.
 #'
 #' `"auto"` is `"leapfrog"` where the nugget or bandwidths are learned,
-#' `"block"` with a known nugget and two classes, `"hmc"` up to 2500 distinct
-#' points, and above that `"coordinate"`.
+#' `"block"` with a known nugget and two classes, and else `"hmc"`, as far as
+#' the memory allows: an error of class `kb_error_memory` says what to do.
 #'
 #' @section Many points:
 #' The features are spanned by `rank` of the points, chosen by pivoted Cholesky
@@ -99,7 +101,8 @@
 #' @param method Sampler, see below.
 #' @param rank Largest rank of the features: a whole number, or `NULL`: full
 #'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,
-#'   or 100 where bandwidths are learned.
+#'   or 100 where bandwidths are learned; it uses as many as leave out a
+#'   hundredth of a nugget that is small by its prior.
 #' @param control Settings of the sampler, see [mcmc_control()].
 #' @param scale Standardise the predictors?
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
@@ -210,7 +213,8 @@ kgs_fit <- function(mould, given, called, started) {
   check_memory(
     if (settings$method == "hmc") as.double(nrow(mould$x))^2 else 0,
     "The Gram matrix of all points",
-    "{.code method = \"coordinate\"} does not need it."
+    "With {.code nugget = \"learn\"} time and memory are of order m and chains
+     mix; {.code method = \"coordinate\"} needs no matrix, but does not mix."
   )
   check_memory(
     kgs_draws_size(fit), "The draws",
@@ -250,7 +254,7 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   x <- scaling_x(scaling, mould$x)
   kernel <- resolve_kgs_kernel(kernel, x)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
-  method <- check_kgs_method(method, classes, nugget, nrow(distinct), kernel)
+  method <- check_kgs_method(method, classes, nugget, kernel)
   refuse_weights(method, mould$weights, class_weights)
   rank <- check_rank(rank, nrow(distinct), kernel, method)
   settings <- list(
@@ -364,11 +368,10 @@ kgs_methods <- c(
   "auto", "circle", "ellipse", "hmc", "block", "coordinate", "leapfrog"
 )
 
-# Above these sizes the full rank, and "hmc", take long.
+# Above this size the full rank takes long.
 kgs_full_points <- 1500
-kgs_hmc_points <- 2500
 
-check_kgs_method <- function(method, classes, nugget, points, kernel) {
+check_kgs_method <- function(method, classes, nugget, kernel) {
   method <- check_choice(method, kgs_methods)
   learned <- identical(nugget, "learn") || learned_bandwidths(kernel) != "none"
   if (learned || method == "leapfrog") {
@@ -378,7 +381,7 @@ check_kgs_method <- function(method, classes, nugget, points, kernel) {
     if (nugget > 0 && classes == 2) {
       return("block")
     }
-    return(if (points <= kgs_hmc_points) "hmc" else "coordinate")
+    return("hmc")
   }
   if (method == "block" && (nugget == 0 || classes > 2)) {
     kb_abort(c(
