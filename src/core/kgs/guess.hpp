@@ -6,7 +6,7 @@
 namespace kernelbayes {
 namespace kgs {
 
-/// Logits of rates, (G48): log(rate / rest), where the rest is what rates leave
+/// Logits of rates, (G49): log(rate / rest), where the rest is what rates leave
 /// of their bound.
 Eigen::VectorXd logits_of(const Rates& rates, double bound);
 Rates rates_of(const Eigen::VectorXd& logits, double bound);
@@ -45,7 +45,7 @@ struct Guess {
   Eigen::MatrixXd drift;
 };
 
-/// Averages of draws in the warmup, (G48).
+/// Averages of draws in the warmup, (G49).
 class Averages {
  public:
   void add(const NoisyModel& model, const Eigen::VectorXd& x, double log_s,

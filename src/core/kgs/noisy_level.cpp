@@ -21,7 +21,7 @@ void append(std::vector<double>& to, const Eigen::Ref<const VectorXd>& values) {
   to.insert(to.end(), values.data(), values.data() + values.size());
 }
 
-// Of logits of rates, (G48).
+// Of logits of rates, (G49).
 double log_logits_prior(const Noise& noise, const Rates& rates, double bound) {
   double out = 0, rest = bound;
   for (const double rate : rates) {
@@ -242,7 +242,7 @@ double NoisyLevel::logit_bound() const {
   return rates_.size() == 2 ? 1 : rate_bound(model_->labels.classes());
 }
 
-// (G48): log s and the logits of rates in a random direction, which w follows.
+// (G49): log s and the logits of rates in a random direction, which w follows.
 void NoisyLevel::move_along_line(Rng& rng) {
   constexpr double kLow = -400, kHigh = 30;
   if (guess_.root.size() == 0) return;
