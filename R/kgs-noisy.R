@@ -140,8 +140,7 @@ span_tolerance <- function(settings, x) {
 #' it is where the chain starts.
 #' @return As of `learn_noisy()`.
 #' @noRd
-run_pilot <- function(settings, x, y, weights) {
-  most <- max(1000, min(nrow(x) / 5, 4000))
+run_pilot <- function(settings, x, y, weights, most = 1000) {
   rows <- if (nrow(x) <= most) seq_len(nrow(x)) else {
     with_local_seed(1, sort(sample.int(nrow(x), most)))
   }

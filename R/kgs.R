@@ -54,7 +54,7 @@
 #'   posterior; slice sampling of the nugget and of rates, also along lines that
 #'   f follows; Metropolis steps of bandwidths with which all else moves along.
 #'   The approximation is found before the chains start, at the mode or, for
-#'   bandwidths, by a short chain of at most 4000 random rows, and improved in
+#'   bandwidths, by a short chain of at most 1000 random rows, and improved in
 #'   the warmup.
 #'
 #' `"auto"` is `"leapfrog"` where the nugget or bandwidths are learned,

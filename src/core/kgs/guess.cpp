@@ -43,16 +43,14 @@ Rates rates_of(const VectorXd& logits, double bound) {
 }
 
 Guess::Guess(const NoisyModel& model)
-    : learns_scale(model.learns_scale),
-      sites(model.sites),
+    : sites(model.sites),
       proposal(model.proposal),
       log_s(model.learns_scale ? model.start_log_s : model.log_s) {
   const Index scale = model.learns_scale ? 1 : 0;
   const Index n = scale + count_of(model.noise);
   root = 0.5 * MatrixXd::Identity(n, n);
   if (scale > 0) root(0, 0) = std::max(model.start_sd, 0.05);
-  follow = MatrixXd::Zero(n, proposal.centre.size());
-  if (scale > 0) follow.row(0) = proposal.slope.transpose();
+  if (scale == 0) proposal.slope.setZero();
   drift = MatrixXd::Zero(model.labels.size() * model.labels.functions(), n);
 }
 
@@ -61,7 +59,7 @@ void Guess::transfer(Archive& archive) {
   archive("pull", sites.pull, sites.pull.rows(), sites.pull.cols());
   archive("drift", drift, drift.rows(), drift.cols());
   archive("centre", proposal.centre, Want::of(proposal.centre.size()));
-  archive("follow", follow, follow.rows(), follow.cols());
+  archive("slope", proposal.slope, Want::of(proposal.slope.size()));
   archive("root", proposal.root, proposal.root.rows(), proposal.root.cols());
   archive("expected_log_s", log_s);
   archive("line_root", root, root.rows(), root.cols());
@@ -105,9 +103,9 @@ void Averages::add(const NoisyModel& model, const VectorXd& x, double log_s,
   accumulate(drift_, drift);
 }
 
-void Averages::improve(Guess& guess) {
-  // Weights of the old guess, in draws.
-  constexpr double kOld = 100, kOldSlope = 10;
+void Averages::improve(Guess& guess, bool learns_scale) {
+  // Weight of the old guess, in draws.
+  constexpr double kOld = 100;
   if (count_ == 0) return;
   guess.sites.precision = precision_ / count_;
   guess.sites.pull =
@@ -116,27 +114,25 @@ void Averages::improve(Guess& guess) {
 
   const VectorXd mean = sum_ / count_;
   const Index n = guess.proposal.centre.size(), k = guess.root.rows();
+  MatrixXd old = MatrixXd::Zero(n + k, n + k);
+  old.topLeftCorner(n, n).setIdentity();
+  old.bottomRightCorner(k, k) = guess.root * guess.root.transpose();
+  if (learns_scale) {
+    old.block(n, 0, 1, n) = guess.proposal.slope.transpose();
+    old.block(0, n, n, 1) = guess.proposal.slope;
+    old(n, n) += guess.proposal.slope.squaredNorm();
+  }
   const MatrixXd spread = squares_ - count_ * mean * mean.transpose();
-  const MatrixXd eye = MatrixXd::Identity(n, n);
-  const MatrixXd of_x = spread.topLeftCorner(n, n);
-  const MatrixXd across = spread.bottomLeftCorner(k, n);
-  const MatrixXd follow =
-      (of_x + kOldSlope * eye)
-          .llt()
-          .solve((across + kOldSlope * guess.follow).transpose())
-          .transpose();
-  MatrixXd rest =
-      spread.bottomRightCorner(k, k) + follow * of_x * follow.transpose();
-  rest -= follow * across.transpose() + across * follow.transpose();
-  rest += kOld * guess.root * guess.root.transpose();
-  const double weight = count_ + kOld;
-  const MatrixXd shape = ((of_x + kOld * eye) / weight).llt().matrixL();
-  guess.proposal.centre += guess.proposal.root * mean.head(n);
-  guess.proposal.root *= shape;
-  guess.follow = follow * shape;
-  guess.root = (rest / weight).llt().matrixL();
-  if (guess.learns_scale) guess.log_s = mean[n];
+  const Eigen::LLT<MatrixXd> llt((spread + kOld * old) / (count_ + kOld));
   *this = Averages();
+  if (llt.info() != Eigen::Success) return;
+  const MatrixXd factor = llt.matrixL();
+  guess.proposal.centre += guess.proposal.root * mean.head(n);
+  guess.proposal.root *= factor.topLeftCorner(n, n);
+  guess.root = factor.bottomRightCorner(k, k);
+  if (!learns_scale) return;
+  guess.proposal.slope = factor.block(n, 0, 1, n).transpose();
+  guess.log_s = mean[n];
 }
 
 void Averages::transfer(Archive& archive) {

@@ -24,20 +24,13 @@ struct Guess {
                                                               proposal.centre);
   }
   double expected_log_s(const Eigen::VectorXd& x) const {
-    return learns_scale ? log_s + follow.row(0).dot(x) : log_s;
+    return log_s + proposal.slope.dot(x);
   }
   void transfer(Archive& archive);
-  /// Logits of rates that follow a change of x.
-  Eigen::VectorXd logit_change(const Eigen::VectorXd& change) const {
-    return follow.bottomRows(follow.rows() - learns_scale) * change;
-  }
 
-  bool learns_scale;
   Sites sites;
   Proposal proposal;
   double log_s;
-  /// By which log s and logits of rates are expected to follow x.
-  Eigen::MatrixXd follow;
   /// The factor of the covariance of log s and logits of rates given x.
   Eigen::MatrixXd root;
   /// Derivatives of the pull less the precision times eta with respect to
@@ -51,7 +44,7 @@ class Averages {
   void add(const NoisyModel& model, const Eigen::VectorXd& x, double log_s,
            const Rates& rates, const Eigen::MatrixXd& eta);
   /// Makes a guess of them, and forgets them.
-  void improve(Guess& guess);
+  void improve(Guess& guess, bool learns_scale);
   void transfer(Archive& archive);
 
  private:

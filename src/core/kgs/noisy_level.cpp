@@ -118,7 +118,7 @@ void NoisyLevel::adapt(const Turn& turn) {
   }
   const Guess old = guess_;
   const VectorXd h = guess_.h(place_.x);
-  averages_.improve(guess_);
+  averages_.improve(guess_, model_->learns_scale);
   Place place = place_at(guess_.x(h));
   if (!place.span.ok()) {
     guess_ = old;
@@ -238,10 +238,6 @@ void NoisyLevel::move_scale(Rng& rng) {
   w_ *= std::exp(from - log_s_);
 }
 
-double NoisyLevel::logit_bound() const {
-  return rates_.size() == 2 ? 1 : rate_bound(model_->labels.classes());
-}
-
 // (G49): log s and the logits of rates in a random direction, which w follows.
 void NoisyLevel::move_along_line(Rng& rng) {
   constexpr double kLow = -400, kHigh = 30;
@@ -256,7 +252,7 @@ void NoisyLevel::move_along_line(Rng& rng) {
       std::exp(guess_.expected_log_s(place_.x)) *
       place_.whitened.covariance_times(place_.span.transposed_times(pull));
   const MatrixXd f = place_.span.times(w_), change = place_.span.times(along);
-  const double bound = logit_bound();
+  const double bound = rates_.size() == 2 ? 1 : rate_bound(labels.classes());
   const bool has_rates = line.size() > scale;
   const VectorXd logits = has_rates ? logits_of(rates_, bound) : VectorXd();
   const auto rates_at = [&](double t) {
@@ -287,10 +283,10 @@ void NoisyLevel::move_along_line(Rng& rng) {
 }
 
 double NoisyLevel::log_density(const Place& place, const MatrixXd& w,
-                               double log_s, const Rates& rates) const {
+                               double log_s) const {
   const VectorXd h = guess_.h(place.x);
   double out =
-      model_->labels.value(std::exp(log_s) * place.span.times(w), rates) -
+      model_->labels.value(std::exp(log_s) * place.span.times(w), rates_) -
       0.5 * w.squaredNorm() + place.whitened.log_volume() -
       0.5 * h.squaredNorm();
   if (model_->learns_scale) out += log_scale_prior(log_s);
@@ -310,26 +306,15 @@ void NoisyLevel::move_bandwidths(Rng& rng) {
   VectorXd x = keep * from + size * normal_vector(from.size(), rng);
   const double log_s =
       log_s_ + guess_.expected_log_s(x) - guess_.expected_log_s(from);
-  Rates rates = rates_;
-  double gain = 0;
-  if (model_->noise.kind != Noise::kFixed) {
-    const double bound = logit_bound();
-    const VectorXd logits = logits_of(rates_, bound);
-    rates = rates_of(logits + guess_.logit_change(x - from), bound);
-    gain = log_logits_prior(model_->noise, rates, bound) -
-           log_logits_prior(model_->noise, rates_, bound);
-  }
   Place to = place_at(std::move(x));
   if (!to.span.ok()) return;
   const MatrixXd w = to.whitened.to_w(place_.whitened.to_z(w_));
-  gain += log_density(to, w, log_s, rates) -
-          log_density(place_, w_, log_s_, rates_);
+  double gain = log_density(to, w, log_s) - log_density(place_, w_, log_s_);
   if (!walk) gain += 0.5 * (to.x.squaredNorm() - from.squaredNorm());
   if (!(std::log(1 - rng.uniform()) < gain)) return;
   place_ = std::move(to);
   w_ = w;
   log_s_ = log_s;
-  rates_ = rates;
 }
 
 void NoisyLevel::record(Draws& draws, Rng&) const {

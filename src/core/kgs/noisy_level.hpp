@@ -48,9 +48,8 @@ class NoisyLevel {
   Eigen::MatrixXd eta() const;
   Eigen::VectorXd log_inverse(const Eigen::VectorXd& x) const;
   Place place_at(Eigen::VectorXd x) const;
-  double log_density(const Place& place, const Eigen::MatrixXd& w, double log_s,
-                     const Rates& rates) const;
-  double logit_bound() const;
+  double log_density(const Place& place, const Eigen::MatrixXd& w,
+                     double log_s) const;
 
   double move_w(Rng& rng);
   void move_rates(Rng& rng);
