@@ -19,6 +19,9 @@ kgs_ladder_engine <- function(fit, beta, warmup, iter, seed) {
   )
 }
 
+# Above this size each level's Gram matrix takes long.
+ladder_hmc_points <- 2500
+
 # The fit's own sampler; "block" has no state on the sphere, and is replaced by
 # the choice of "auto" without a nugget
 ladder_method <- function(fit) {
@@ -26,7 +29,7 @@ ladder_method <- function(fit) {
   if (method != "block") {
     return(method)
   }
-  if (nrow(fit$data$x) <= kgs_hmc_points) "hmc" else "coordinate"
+  if (nrow(fit$data$x) <= ladder_hmc_points) "hmc" else "coordinate"
 }
 
 #' Run independent ladders, to the end or to an interrupt

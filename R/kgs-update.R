@@ -160,12 +160,14 @@ extended_settings <- function(settings, x, y) {
   x <- scaling_x(settings$scaling, x)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
   new <- distinct[is.na(which_pivot(settings$basis, distinct)), , drop = FALSE]
-  basis <- extend_basis(settings$basis, new, limit = settings$rank_limit)
+  basis <- extend_basis(settings$basis, new,
+    span_tolerance(settings, distinct), settings$rank_limit
+  )
   basis$unexplained <- unexplained_share(basis, distinct)
   settings$basis <- basis
   settings$explained <- nugget_explained(settings, x)
   if (is_noisy(settings)) {
-    settings$noisy <- learn_noisy(settings, x, y, NULL)
+    settings$noisy <- learn_noisy(settings, x, y, NULL, settings$noisy)
     settings$basis$unexplained <- noisy_unexplained(settings, distinct)
   }
   check_basis(settings$basis)

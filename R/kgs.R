@@ -17,7 +17,7 @@
 #' for labels that contradict their surroundings. By default both are learned,
 #' and so are the bandwidths of a Gaussian kernel, one for each predictor
 #' (`kernel_gaussian("ard")`; one for all, `"learn"`, if there are more than
-#' 60); their priors are [kgs_prior()] and `noise`.
+#' 20); their priors are [kgs_prior()] and `noise`.
 #'
 #' With C > 2 classes each has its own function, and a point belongs to the
 #' class whose function plus noise is largest. The noise then has Gumbel's
@@ -42,18 +42,20 @@
 #' @section The samplers:
 #' With a nugget, which it may learn, as well as bandwidths:
 #' * `"leapfrog"`: Hamiltonian trajectories of f around a normal approximation
-#'   of its posterior; slice sampling of the nugget and of rates; Metropolis
-#'   steps of bandwidths with which f moves along. The approximation is found
-#'   at the mode before the chains start. `"auto"` chooses it unless
-#'   `nugget = 0`.
+#'   of its posterior; slice sampling of the nugget and of rates, also along
+#'   lines that f follows; Metropolis steps of bandwidths with which all else
+#'   moves along. The approximation is found before the chains start, at the
+#'   mode or, for bandwidths, by a short chain of at most 1000 random rows, and
+#'   improved in the warmup. `"auto"` chooses it unless `nugget = 0`.
 #' * `"block"`: for two classes with a known nugget and kernel, alternates f and
 #'   the noise.
 #'
 #' With `nugget = 0`:
 #' * `"hmc"`: exact trajectories that are refracted or reflected where a label
 #'   turns from right to wrong, with no step size to tune. By far the fastest
-#'   per effective draw up to a few thousand points. `"auto"` chooses it up to
-#'   2500 distinct points, and `"coordinate"` above that.
+#'   per effective draw up to a few thousand points. `"auto"` chooses it as far
+#'   as the memory allows: beyond, an error of class `kb_error_memory` says what
+#'   to do.
 #' * `"circle"`: the paper's sampler, along great circles in random directions;
 #'   `"ellipse"`: along ellipses through a draw from the prior. An iteration
 #'   costs O(m r + m log m) with m points and rank r.
@@ -103,7 +105,8 @@
 #' @param method Sampler, see below.
 #' @param rank Largest rank of the features: a whole number, or `NULL`: full
 #'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,
-#'   or 100 where bandwidths are learned.
+#'   or 100 where bandwidths are learned; it uses as many as leave out a
+#'   hundredth of a nugget that is small by its prior.
 #' @param control Settings of the sampler, see [mcmc_control()]. Lengths left
 #'   open are 200 iterations of warmup and 500 after it with `"leapfrog"`, and
 #'   1000 each with the other samplers.
@@ -220,7 +223,8 @@ kgs_fit <- function(mould, given, called, started) {
   check_memory(
     if (settings$method == "hmc") as.double(nrow(mould$x))^2 else 0,
     "The Gram matrix of all points",
-    "{.code method = \"coordinate\"} does not need it."
+    "With {.code nugget = \"learn\"} time and memory are of order m and chains
+     mix; {.code method = \"coordinate\"} needs no matrix, but does not mix."
   )
   check_memory(
     kgs_draws_size(fit), "The draws",
@@ -250,7 +254,7 @@ kgs_defaults <- function(given, columns) {
 }
 
 # More bandwidths of their own take long, and the data tell little of each.
-kgs_ard_columns <- 60
+kgs_ard_columns <- 20
 
 kgs_length <- function(settings) {
   each <- if (is_noisy(settings)) c(200L, 500L) else c(1000L, 1000L)
@@ -287,7 +291,7 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   x <- scaling_x(scaling, mould$x)
   kernel <- resolve_kgs_kernel(kernel, x)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
-  method <- choose_kgs_method(method, classes, nugget, nrow(distinct), kernel)
+  method <- choose_kgs_method(method, classes, nugget, kernel)
   refuse_weights(method, mould$weights, class_weights)
   rank <- check_rank(rank, nrow(distinct), kernel, method)
   settings <- list(
@@ -296,14 +300,19 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
     scaling = scaling, scale = scale, classes = classes, rank_limit = rank,
     class_weights = check_class_weights(class_weights, levels(mould$y))
   )
-  settings$basis <- if (learned_bandwidths(kernel) == "none") {
-    kgs_basis(kernel_of_basis(settings), distinct, rank)
+  if (learned_bandwidths(kernel) == "none") {
+    with_bias <- kernel_of_basis(settings)
+    settings$basis <- kgs_basis(
+      with_bias, distinct, rank, span_tolerance(settings, distinct)
+    )
+    pilot <- NULL
   } else {
-    spread_basis(settings, distinct, rank)
+    pilot <- run_pilot(settings, x, mould$y, mould$weights)
+    settings$basis <- pilot_basis(settings, pilot, distinct)
   }
   settings$explained <- nugget_explained(settings, x)
   if (is_noisy(settings)) {
-    settings$noisy <- learn_noisy(settings, x, mould$y, mould$weights)
+    settings$noisy <- learn_noisy(settings, x, mould$y, mould$weights, pilot)
     settings$basis$unexplained <- noisy_unexplained(settings, distinct)
   }
   check_basis(settings$basis)
@@ -325,9 +334,20 @@ kernel_of_basis <- function(settings, bandwidth = settings$bandwidth) {
   if (settings$bias > 0) kernel + kernel_constant(settings$bias) else kernel
 }
 
-learn_noisy <- function(settings, x, y, weights) {
+#' @param near From another fit or basis: the posterior is about there. NULL:
+#'   its mode is sought.
+#' @noRd
+learn_noisy <- function(settings, x, y, weights, near = NULL) {
   config <- noisy_config(settings, ncol(x))
-  learn_proposal(config, noisy_data(settings, x, y, weights))
+  data <- noisy_data(settings, x, y, weights)
+  if (is.null(near)) {
+    return(learn_proposal(config, data))
+  }
+  config[c("proposal", "start")] <- near[c("proposal", "start")]
+  config$sites <- kgs_sites_cpp(
+    config, data, noisy_centre(config, settings$classes)
+  )
+  config
 }
 
 # Other samplers count wrong labels
@@ -385,13 +405,12 @@ kgs_methods <- c(
   "auto", "circle", "ellipse", "hmc", "block", "coordinate", "leapfrog"
 )
 
-# Above these sizes the full rank, and "hmc", take long.
+# Above this size the full rank takes long.
 kgs_full_points <- 1500
-kgs_hmc_points <- 2500
 
 check_kgs_sampler <- function(method) check_choice(method, kgs_methods)
 
-choose_kgs_method <- function(method, classes, nugget, points, kernel) {
+choose_kgs_method <- function(method, classes, nugget, kernel) {
   method <- check_kgs_sampler(method)
   learned <- identical(nugget, "learn") || learned_bandwidths(kernel) != "none"
   noisy <- method == "leapfrog" || method == "auto" && nugget != 0
@@ -399,7 +418,7 @@ choose_kgs_method <- function(method, classes, nugget, points, kernel) {
     return(check_leapfrog(method, nugget))
   }
   if (method == "auto") {
-    return(if (points <= kgs_hmc_points) "hmc" else "coordinate")
+    return("hmc")
   }
   if (method == "block" && (nugget == 0 || classes > 2)) {
     kb_abort(c(

@@ -154,7 +154,7 @@ Rcpp::NumericVector kgs_noisy_functions_cpp(
     }
     const Eigen::Map<const MatrixXd> own_w(&w[d * rank * functions], rank,
                                            functions);
-    const MatrixXd f = scale.asDiagonal() * (span.features() * own_w);
+    const MatrixXd f = scale.asDiagonal() * span.times(own_w);
     for (int c = 0; c < functions; ++c) {
       Eigen::Map<VectorXd>(&out[(c * draws + d) * n], n) = f.col(c);
     }
@@ -188,14 +188,14 @@ std::vector<double> kgs_noisy_ratio_cpp(Rcpp::List config, Rcpp::List data,
       continue;
     }
     const double s = std::exp(log_s[d]);
-    const kgs::Whitened guess(span.features(), s, model.sites);
+    const kgs::Whitened guess(span, s, model.sites);
     const Eigen::Map<const MatrixXd> given(&draws[d * rank * functions], rank,
                                            functions);
     const MatrixXd w = is_z ? guess.to_w(given) : MatrixXd(given);
     const MatrixXd z = is_z ? MatrixXd(given) : guess.to_z(given);
     const kgs::Rates each(rates.col(d).data(),
                           rates.col(d).data() + rates.rows());
-    out[d] = model.labels.value(s * (span.features() * w), each) -
+    out[d] = model.labels.value(s * span.times(w), each) -
              0.5 * w.squaredNorm() + 0.5 * z.squaredNorm() +
              guess.log_volume();
   }

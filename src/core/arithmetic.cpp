@@ -79,6 +79,20 @@ void radial(Profile profile, const double* factors, double* squares,
   }
 }
 
+void normal(const double* x, double* cdf, double* bell, Eigen::Index n) {
+  constexpr double kRootHalf = 0.70710678118654752440;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double at = x[i];
+    cdf[i] = 0.5 * std::erfc(-at * kRootHalf);
+    bell[i] = std::exp(-0.5 * at * at);
+  }
+}
+
+void times(Block a, const double* x, double* out) {
+  Eigen::Map<Eigen::VectorXd>(out, a.n).noalias() =
+      as_matrix(a) * Eigen::Map<const Eigen::VectorXd>(x, a.columns);
+}
+
 void products(Block a, Block b, double* out, Eigen::Index stride) {
   Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>> to(
       out, a.columns, b.columns, Eigen::OuterStride<>(stride));
@@ -89,10 +103,10 @@ void products(Block a, Block b, double* out, Eigen::Index stride) {
   }
 }
 
-constexpr Arithmetic::Loops kLoops{"portable",  exp_minus,
-                                   add_squares, squared_distances,
-                                   radial,      detail::subtract_four,
-                                   products};
+constexpr Arithmetic::Loops kLoops{
+    "portable",        exp_minus, add_squares,
+    squared_distances, radial,    detail::subtract_four,
+    products,          normal,    times};
 
 }  // namespace
 }  // namespace portable
@@ -153,7 +167,12 @@ struct Pack {
 inline Pack operator+(Pack a, Pack b) { return {_mm256_add_pd(a.v, b.v)}; }
 inline Pack operator-(Pack a, Pack b) { return {_mm256_sub_pd(a.v, b.v)}; }
 inline Pack operator*(Pack a, Pack b) { return {_mm256_mul_pd(a.v, b.v)}; }
+inline Pack operator/(Pack a, Pack b) { return {_mm256_div_pd(a.v, b.v)}; }
 inline Pack operator-(Pack a) { return Pack::all(-0.0) - a; }
+// By the sign of x: a or b.
+inline Pack if_negative(Pack x, Pack a, Pack b) {
+  return {_mm256_blendv_pd(b.v, a.v, x.v)};
+}
 inline Pack multiply_add(Pack a, Pack b, Pack c) {
   return {_mm256_fmadd_pd(a.v, b.v, c.v)};
 }
@@ -186,7 +205,8 @@ inline double total(Pack a) {
 constexpr Arithmetic::Loops kLoops{"avx2",      exp_minus,
                                    add_squares, squared_distances,
                                    radial,      unfused::subtract_four,
-                                   products};
+                                   products,    normal,
+                                   times};
 
 }  // namespace
 }  // namespace avx2
@@ -215,7 +235,12 @@ struct Pack {
 inline Pack operator+(Pack a, Pack b) { return {_mm512_add_pd(a.v, b.v)}; }
 inline Pack operator-(Pack a, Pack b) { return {_mm512_sub_pd(a.v, b.v)}; }
 inline Pack operator*(Pack a, Pack b) { return {_mm512_mul_pd(a.v, b.v)}; }
+inline Pack operator/(Pack a, Pack b) { return {_mm512_div_pd(a.v, b.v)}; }
 inline Pack operator-(Pack a) { return Pack::all(-0.0) - a; }
+inline Pack if_negative(Pack x, Pack a, Pack b) {
+  return {_mm512_mask_blend_pd(
+      _mm512_cmp_pd_mask(x.v, _mm512_setzero_pd(), _CMP_LT_OQ), b.v, a.v)};
+}
 inline Pack multiply_add(Pack a, Pack b, Pack c) {
   return {_mm512_fmadd_pd(a.v, b.v, c.v)};
 }
@@ -236,10 +261,10 @@ inline double total(Pack a) {
 
 #include "arithmetic_loops.inc"
 
-constexpr Arithmetic::Loops kLoops{"avx512",    exp_minus,
-                                   add_squares, squared_distances,
-                                   radial,      unfused::subtract_four,
-                                   products};
+constexpr Arithmetic::Loops kLoops{
+    "avx512",          exp_minus, add_squares,
+    squared_distances, radial,    unfused::subtract_four,
+    products,          normal,    times};
 
 }  // namespace
 }  // namespace avx512
@@ -302,6 +327,17 @@ void Arithmetic::squared_distances(Vector scales, Columns points, Vector centre,
 void Arithmetic::radial(Profile profile, Vector factors,
                         Eigen::Ref<Eigen::VectorXd> squares) const {
   loops_->radial(profile, factors.data(), squares.data(), squares.size());
+}
+
+void Arithmetic::normal(Vector x, Eigen::Ref<Eigen::VectorXd> cdf,
+                        Eigen::Ref<Eigen::VectorXd> bell) const {
+  loops_->normal(x.data(), cdf.data(), bell.data(), x.size());
+}
+
+void Arithmetic::times(Columns a, Vector x,
+                       Eigen::Ref<Eigen::VectorXd> out) const {
+  loops_->times({a.data(), a.outerStride(), a.cols(), a.rows()}, x.data(),
+                out.data());
 }
 
 Eigen::MatrixXd Arithmetic::products(Columns a, Columns b) const {

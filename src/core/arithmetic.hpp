@@ -10,8 +10,8 @@
 
 namespace kernelbayes {
 
-/// exp_minus(), add_squares(), squared_distances() and radial() give a number
-/// the same bits at any position.
+/// exp_minus(), add_squares(), squared_distances(), radial() and normal() give
+/// a number the same bits at any position.
 class Arithmetic {
  public:
   using Columns = Eigen::Ref<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
@@ -37,6 +37,11 @@ class Arithmetic {
   /// From r^2, in place; times `factors`.
   void radial(Profile profile, Vector factors,
               Eigen::Ref<Eigen::VectorXd> squares) const;
+  /// Phi(x) and exp(-x^2 / 2).
+  void normal(Vector x, Eigen::Ref<Eigen::VectorXd> cdf,
+              Eigen::Ref<Eigen::VectorXd> bell) const;
+  /// out = a x.
+  void times(Columns a, Vector x, Eigen::Ref<Eigen::VectorXd> out) const;
   /// As detail::subtract_four() of cholesky.hpp, with its bits.
   using SubtractFour = void(int n, const double* a, const double* const* x,
                             double* y);
@@ -64,6 +69,8 @@ class Arithmetic {
                    Eigen::Index n);
     SubtractFour* subtract_four;
     void (*products)(Block a, Block b, double* out, Eigen::Index stride);
+    void (*normal)(const double* x, double* cdf, double* bell, Eigen::Index n);
+    void (*times)(Block a, const double* x, double* out);
   };
 
  private:

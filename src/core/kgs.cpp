@@ -1,6 +1,7 @@
 // One translation unit, see Makevars. Each file also compiles by itself.
 #include "kgs/angle.cpp"
 #include "kgs/block.cpp"
+#include "kgs/guess.cpp"
 #include "kgs/hmc.cpp"
 #include "kgs/ledger.cpp"
 #include "kgs/level.cpp"
@@ -11,6 +12,7 @@
 #include "kgs/noisy_level.cpp"
 #include "kgs/noisy_mode.cpp"
 #include "kgs/ridge.cpp"
+#include "kgs/row_blocks.cpp"
 #include "kgs/span.cpp"
 #include "kgs/start.cpp"
 #include "kgs/surrogate.cpp"

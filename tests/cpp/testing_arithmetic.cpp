@@ -40,3 +40,16 @@ Rcpp::List arithmetic_cpp(const std::string& name, const Eigen::VectorXd& x,
       Rcpp::_["squares"] = set.squares(a),
       Rcpp::_["product"] = set.product(a, y));
 }
+
+// Phi(x), exp(-x^2 / 2) and a w, with the set `name`.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List normal_times_cpp(const std::string& name, const Eigen::VectorXd& x,
+                            const Eigen::MatrixXd& a,
+                            const Eigen::VectorXd& w) {
+  const Arithmetic& set = Arithmetic::at_most(name);
+  Eigen::VectorXd cdf(x.size()), bell(x.size()), times(a.rows());
+  set.normal(x, cdf, bell);
+  set.times(a, w, times);
+  return Rcpp::List::create(Rcpp::_["cdf"] = cdf, Rcpp::_["bell"] = bell,
+                            Rcpp::_["times"] = times);
+}

@@ -5,7 +5,7 @@
 # At most 20 comparisons per test and a bound of 5 give a false alarm with
 # probability below 2e-5. Seen to fail on: the volume of whitening left out, the
 # log s term of the centred move left out, autoregressive steps without their
-# correction, rates without their Jacobian.
+# correction, rates without their Jacobian, also on lines.
 
 # E[q^e (1 - q)^(m - e) q^k] under a Beta prior below 1/2
 rate_moment <- function(e, m, a, b, k = 0) {
@@ -120,6 +120,19 @@ test_that("the nugget, the rate and a bandwidth have their law, m = 4", {
   prior$spread <- 0.6
   exact <- exact_noisy(d$x, d$sign, prior, fit$settings$bandwidth, 2, 6)
   for (fit in list(fit, distorted(fit))) expect_law(fit, d, exact)
+})
+
+test_that("how the scale follows bandwidths does not matter", {
+  d <- noisy_example()
+  prior <- kgs_prior(nugget = 0.3, nugget_sd = 1.4, bandwidth_sd = 0.6)
+  fit <- quietly(noisy_fit(d, prior = prior, iter = 10))
+  for (k in seq_along(fit$runs)) {
+    fit$runs[[k]]$levels[[1]]$slope[] <- -0.7
+  }
+  fit <- quietly(update(fit, n_iter = 7990, progress = FALSE))
+  prior$spread <- 0.6
+  exact <- exact_noisy(d$x, d$sign, prior, fit$settings$bandwidth, 2, 6)
+  expect_law(fit, d, exact)
 })
 
 test_that("with a given kernel the nugget and the rate have their law", {

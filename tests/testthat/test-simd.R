@@ -118,3 +118,22 @@ test_that("an unknown set is refused", {
   withr::local_options(kernelbayes.simd = "sse")
   expect_error(choose_simd(), "kernelbayes.simd", class = "kb_error_argument")
 })
+
+test_that("the normal distribution is right in both tails, and products", {
+  x <- c(seq(-37, 37, length.out = 3001), 0, -1e-300, 1e4, -1e4)
+  for (name in sets_here()) {
+    out <- normal_times_cpp(name, x, diag(1), 1)
+    # The rounding of x^2 / 2 adds some x^2 / 2 units, that of x in erfc() too.
+    bound <- 3e-15 + x^2 * 3e-16
+    near <- abs(x) < 37
+    expect_true(all(abs(out$cdf / pnorm(x) - 1)[near] < bound[near]))
+    expect_true(all(abs(out$bell / exp(-x^2 / 2) - 1)[near] < bound[near]))
+    expect_equal(out$cdf[c(3002, 3004, 3005)], c(0.5, 1, 0), tolerance = 1e-15)
+    for (n in c(1:9, 31, 32, 33, 64, 200)) {
+      v <- numbers_for(n, 5, 1)
+      out <- normal_times_cpp(name, v$y, v$a, 1:5 / 3)
+      expect_equal(out$times, drop(v$a %*% (1:5 / 3)), tolerance = 1e-13)
+      expect_equal(out$cdf, pnorm(v$y), tolerance = 1e-14)
+    }
+  }
+})

@@ -22,6 +22,28 @@ double normal_cdf(double x) {
 
 double normal_density(double x) { return std::exp(log_normal_density(x)); }
 
+constexpr double kNormalHeight = 0.39894228040143267794;  // 1 / sqrt(2 pi)
+
+// One logarithm for eight numbers where their product is far from underflow.
+double sum_of_logs(const VectorXd& p) {
+  constexpr Eigen::Index kMany = 8;
+  constexpr double kFar = 1e-280;
+  double out = 0;
+  Eigen::Index i = 0;
+  for (; i + kMany <= p.size(); i += kMany) {
+    const double* v = p.data() + i;
+    const double product =
+        ((v[0] * v[1]) * (v[2] * v[3])) * ((v[4] * v[5]) * (v[6] * v[7]));
+    if (product > kFar) {
+      out += std::log(product);
+    } else {
+      for (Eigen::Index k = 0; k < kMany; ++k) out += std::log(v[k]);
+    }
+  }
+  for (; i < p.size(); ++i) out += std::log(p[i]);
+  return out;
+}
+
 // Orthonormal contrasts of Helmert.
 MatrixXd helmert(int classes) {
   MatrixXd out = MatrixXd::Zero(classes, classes - 1);
@@ -46,17 +68,21 @@ NoisyLabels::NoisyLabels(std::vector<int> label, int classes, VectorXd weight)
   if (weight_.size() != 0 && weight_.size() != size()) {
     throw std::invalid_argument("one weight per datum");
   }
-  if (classes_ > 2) contrasts_ = helmert(classes_);
+  if (classes_ > 2) {
+    contrasts_ = helmert(classes_);
+    return;
+  }
+  sign_.resize(size());
+  for (int i = 0; i < size(); ++i) sign_[i] = label_[i] == 1 ? 1 : -1;
 }
 
 // Two classes: a label is wrong at the rate of the other class.
-NoisyLabels::Mixture NoisyLabels::mixture(int datum, const Rates& rates) const {
+NoisyLabels::Mixture NoisyLabels::mixture(int label, const Rates& rates) const {
   if (classes_ > 2) {
     const double other = rates[0] / (classes_ - 1);
     return {other, 1 - rates[0] - other};
   }
-  const bool positive = label_[datum] == 1;
-  const double base = positive ? rates.front() : rates.back();
+  const double base = label == 1 ? rates.front() : rates.back();
   return {base, 1 - rates.front() - rates.back()};
 }
 
@@ -70,62 +96,94 @@ VectorXd NoisyLabels::classes_of(
   return out / out.sum();
 }
 
-double NoisyLabels::own(int i, const MatrixXd& eta) const {
-  if (classes_ > 2) return classes_of(eta.row(i))[label_[i]];
-  return normal_cdf(label_[i] == 1 ? eta(i, 0) : -eta(i, 0));
+VectorXd NoisyLabels::margins(const MatrixXd& eta) const {
+  return sign_.cwiseProduct(eta.col(0));
+}
+
+VectorXd NoisyLabels::shares(const MatrixXd& eta) const {
+  VectorXd out(size()), ignored(size());
+  if (classes_ == 2) {
+    Arithmetic::best().normal(margins(eta), out, ignored);
+    return out;
+  }
+  for (int i = 0; i < size(); ++i) out[i] = classes_of(eta.row(i))[label_[i]];
+  return out;
+}
+
+VectorXd NoisyLabels::probabilities(const VectorXd& shares,
+                                    const Rates& rates) const {
+  const Mixture one = mixture(classes_ - 1, rates), other = mixture(0, rates);
+  VectorXd out = one.gain * shares;
+  if (one.base == other.base) {
+    out.array() += one.base;
+  } else {
+    out += (sign_.array() > 0)
+               .select(one.base, VectorXd::Constant(size(), other.base));
+  }
+  return out.cwiseMax(kLeast);
+}
+
+double NoisyLabels::value_of(const VectorXd& shares, const Rates& rates) const {
+  const VectorXd p = probabilities(shares, rates);
+  if (weight_.size() > 0) return weight_.dot(p.array().log().matrix());
+  return sum_of_logs(p);
 }
 
 double NoisyLabels::value(const MatrixXd& eta, const Rates& rates) const {
-  double out = 0;
-  for (int i = 0; i < size(); ++i) {
-    const Mixture mix = mixture(i, rates);
-    out += weight(i) *
-           std::log(std::max(mix.base + mix.gain * own(i, eta), kLeast));
-  }
-  return out;
+  return value_of(shares(eta), rates);
 }
 
 double NoisyLabels::value(const MatrixXd& eta, const Rates& rates,
                           MatrixXd& slope, double& rate_slope) const {
-  double out = 0;
-  rate_slope = 0;
   slope.resize(size(), functions());
-  const double others = classes_ - 1;
-  for (int i = 0; i < size(); ++i) {
-    const Mixture mix = mixture(i, rates);
-    double share;
-    if (classes_ == 2) {
-      const double sign = label_[i] == 1 ? 1 : -1, x = sign * eta(i, 0);
-      share = normal_cdf(x);
-      const double p = std::max(mix.base + mix.gain * share, kLeast);
+  const double gain = mixture(0, rates).gain;
+  VectorXd share(size()), p;
+  if (classes_ == 2) {
+    const VectorXd x = margins(eta);
+    VectorXd bell(size());
+    Arithmetic::best().normal(x, share, bell);
+    p = probabilities(share, rates);
+    slope = (gain * kNormalHeight) *
+            (sign_.array() * bell.array() / p.array()).matrix();
+    if (rates.front() == 0 || rates.back() == 0) {
       // Without wrong labels the ratio tends to -x.
-      slope(i, 0) = mix.base == 0 && x < -30
-                        ? -x * sign
-                        : mix.gain * normal_density(x) / p * sign;
-    } else {
-      const VectorXd shares = classes_of(eta.row(i));
-      share = shares[label_[i]];
-      const double p = std::max(mix.base + mix.gain * share, kLeast);
-      slope.row(i) =
-          (mix.gain * share * kGumbel / p) *
-          (contrasts_.row(label_[i]) - shares.transpose() * contrasts_);
+      for (int i = 0; i < size(); ++i) {
+        if (x[i] < -30 && mixture(label_[i], rates).base == 0) {
+          slope(i, 0) = -x[i] * sign_[i];
+        }
+      }
     }
-    const double p = std::max(mix.base + mix.gain * share, kLeast);
-    out += weight(i) * std::log(p);
-    rate_slope += weight(i) * ((1 - share) / others - share) / p;
-    slope.row(i) *= weight(i);
+  } else {
+    for (int i = 0; i < size(); ++i) {
+      const VectorXd own = classes_of(eta.row(i));
+      share[i] = own[label_[i]];
+      slope.row(i) = share[i] * kGumbel *
+                     (contrasts_.row(label_[i]) - own.transpose() * contrasts_);
+    }
+    p = probabilities(share, rates);
+    slope = (gain * p.cwiseInverse()).asDiagonal() * slope;
   }
-  return out;
+  const double others = classes_ - 1;
+  const VectorXd of_rate =
+      ((1 - share.array()) / others - share.array()) / p.array();
+  if (weight_.size() == 0) {
+    rate_slope = of_rate.sum();
+    return sum_of_logs(p);
+  }
+  rate_slope = weight_.dot(of_rate);
+  slope = weight_.asDiagonal() * slope;
+  return weight_.dot(p.array().log().matrix());
 }
 
 VectorXd NoisyLabels::information(const MatrixXd& eta,
                                   const Rates& rates) const {
   constexpr double kSmall = 1e-8, kNearZero = 1e-12;
   VectorXd out(size());
+  const VectorXd share = classes_ == 2 ? shares(eta) : VectorXd();
   for (int i = 0; i < size(); ++i) {
-    const Mixture mix = mixture(i, rates);
+    const Mixture mix = mixture(label_[i], rates);
     if (classes_ == 2) {
-      const double p = mix.base + mix.gain * own(i, eta);
+      const double p = mix.base + mix.gain * share[i];
       const double slope = mix.gain * normal_density(eta(i, 0));
       out[i] = slope * slope / std::max(p * (1 - p), kNearZero);
     } else {
@@ -139,12 +197,10 @@ VectorXd NoisyLabels::information(const MatrixXd& eta,
 }
 
 VectorXd NoisyLabels::wrong(const MatrixXd& eta, const Rates& rates) const {
-  VectorXd out(size());
+  const VectorXd share = shares(eta);
+  VectorXd out = probabilities(share, rates);
   for (int i = 0; i < size(); ++i) {
-    const Mixture mix = mixture(i, rates);
-    const double share = own(i, eta);
-    const double p = std::max(mix.base + mix.gain * share, kLeast);
-    out[i] = mix.base * (1 - share) / p;
+    out[i] = mixture(label_[i], rates).base * (1 - share[i]) / out[i];
   }
   return out;
 }

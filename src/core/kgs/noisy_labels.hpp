@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../linalg.hpp"
+#include "../arithmetic.hpp"
 #include "noise.hpp"
 
 namespace kernelbayes {
@@ -21,7 +21,10 @@ class NoisyLabels {
   int functions() const { return classes_ == 2 ? 1 : classes_ - 1; }
   int label(int datum) const { return label_[datum]; }
 
-  /// The log likelihood; eta: data x functions.
+  /// P of each datum; eta: data x functions.
+  Eigen::VectorXd shares(const Eigen::MatrixXd& eta) const;
+  /// The log likelihood, of shares or of eta.
+  double value_of(const Eigen::VectorXd& shares, const Rates& rates) const;
   double value(const Eigen::MatrixXd& eta, const Rates& rates) const;
   /// And its derivatives with respect to eta and to one common rate.
   double value(const Eigen::MatrixXd& eta, const Rates& rates,
@@ -40,16 +43,18 @@ class NoisyLabels {
   struct Mixture {
     double base, gain;  // a and b
   };
-  Mixture mixture(int datum, const Rates& rates) const;
-  double own(int datum, const Eigen::MatrixXd& eta) const;
+  Mixture mixture(int label, const Rates& rates) const;
+  Eigen::VectorXd margins(const Eigen::MatrixXd& eta) const;
+  Eigen::VectorXd probabilities(const Eigen::VectorXd& shares,
+                                const Rates& rates) const;
   double weight(int datum) const {
     return weight_.size() == 0 ? 1 : weight_[datum];
   }
 
   std::vector<int> label_;
   int classes_;
-  Eigen::VectorXd weight_;
-  Eigen::MatrixXd contrasts_;  // classes x functions, orthonormal columns
+  Eigen::VectorXd weight_, sign_;  // +1 or -1 of two classes
+  Eigen::MatrixXd contrasts_;      // classes x functions, orthonormal columns
 };
 
 /// The sd of the standard Gumbel distribution: a softmax of this times

@@ -21,6 +21,16 @@ void append(std::vector<double>& to, const Eigen::Ref<const VectorXd>& values) {
   to.insert(to.end(), values.data(), values.data() + values.size());
 }
 
+// Of logits of rates, (G49).
+double log_logits_prior(const Noise& noise, const Rates& rates, double bound) {
+  double out = 0, rest = bound;
+  for (const double rate : rates) {
+    out += noise.a * std::log(rate) + (noise.b - 1) * std::log1p(-rate);
+    rest -= rate;
+  }
+  return out + std::log(rest);
+}
+
 double logit(double share) { return std::log(share / (1 - share)); }
 
 }  // namespace
@@ -36,7 +46,7 @@ void NoisyDraws::transfer(Archive& archive) {
 }
 
 NoisyLevel::NoisyLevel(const NoisyModel& model, int, Rng& rng)
-    : model_(&model), rates_(start_rates(model.noise)) {
+    : model_(&model), guess_(model), rates_(start_rates(model.noise)) {
   // A bandwidth at which the pivots' matrix has no factor is no place to start.
   constexpr int kTries = 20;
   const Eigen::Index n = model.proposal.centre.size();
@@ -44,13 +54,11 @@ NoisyLevel::NoisyLevel(const NoisyModel& model, int, Rng& rng)
     place_ = place_at(normal_vector(n, rng));
   }
   if (!place_.span.ok()) place_ = place_at(VectorXd::Zero(n));
-  if (!model.learned && model.learns_scale) {
-    ridge_ = Ridge(place_.span.features(), model.sites);
-  }
+  set_ridge();
   w_ = place_.whitened.to_w(
       normal_matrix(model.rank(), model.labels.functions(), rng));
   log_s_ = model.learns_scale
-               ? expected_log_s(place_.x) + model.start_sd * rng.normal()
+               ? guess_.expected_log_s(place_.x) + model.start_sd * rng.normal()
                : model.log_s;
   if (model.noise.kind != Noise::kFixed) {
     // Far from the bounds of its logit, from where slices could not return.
@@ -64,31 +72,24 @@ NoisyLevel::NoisyLevel(const NoisyModel& model, int, Rng& rng)
 VectorXd NoisyLevel::log_inverse(const VectorXd& x) const {
   if (!model_->learned) return {};
   const LearnedKernel& learned = *model_->learned;
-  const Proposal& proposal = model_->proposal;
-  return learned.offset +
-         learned.design * (proposal.centre + proposal.root * x);
-}
-
-double NoisyLevel::expected_log_s(const VectorXd& x) const {
-  if (!model_->learns_scale) return model_->log_s;
-  return model_->start_log_s + model_->proposal.slope.dot(x);
+  return learned.offset + learned.design * guess_.h(x);
 }
 
 NoisyLevel::Place NoisyLevel::place_at(VectorXd x) const {
   Place out;
   out.span = span_at(*model_, log_inverse(x));
   if (out.span.ok()) {
-    out.whitened = Whitened(out.span.features(), std::exp(expected_log_s(x)),
-                            model_->sites);
+    out.whitened =
+        Whitened(out.span, std::exp(guess_.expected_log_s(x)), guess_.sites);
   }
   out.x = std::move(x);
   return out;
 }
 
-MatrixXd NoisyLevel::eta() const { return s() * (place_.span.features() * w_); }
+MatrixXd NoisyLevel::eta() const { return s() * place_.span.times(w_); }
 
 void NoisyLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
-  constexpr int kTrajectories = 2, kProposals = 2;
+  constexpr int kTrajectories = 2, kLines = 2, kProposals = 3;
   if (turn.time == turn.warmup) step_.settle();
   for (int k = 0; k < kTrajectories; ++k) {
     const double acceptance = move_w(rng);
@@ -99,21 +100,50 @@ void NoisyLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
     move_scale(rng);
     if (!model_->learned) move_along_ridge(rng);
   }
-  if (!model_->learned) return;
-  for (int k = 0; k < kProposals; ++k) move_bandwidths(rng);
+  for (int k = 0; k < kLines; ++k) move_along_line(rng);
+  if (model_->learned) {
+    for (int k = 0; k < kProposals; ++k) move_bandwidths(rng);
+  }
+  if (turn.adapts()) adapt(turn);
+}
+
+// Three times in the warmup: the last leaves time for the step size.
+void NoisyLevel::adapt(const Turn& turn) {
+  const int after = turn.time + 1, warmup = turn.warmup;
+  if (warmup < 20 || after <= warmup / 10) return;
+  averages_.add(*model_, place_.x, log_s_, rates_, eta());
+  if (after != warmup / 5 && after != 9 * warmup / 20 &&
+      after != 17 * warmup / 20) {
+    return;
+  }
+  const Guess old = guess_;
+  const VectorXd h = guess_.h(place_.x);
+  averages_.improve(guess_, model_->learns_scale);
+  Place place = place_at(guess_.x(h));
+  if (!place.span.ok()) {
+    guess_ = old;
+    return;
+  }
+  place_ = std::move(place);
+  set_ridge();
+}
+
+void NoisyLevel::set_ridge() {
+  if (model_->learned || !model_->learns_scale) return;
+  ridge_ = Ridge(place_.span, guess_.sites);
 }
 
 // Leapfrog steps between which z and the momentum rotate: (G40).
 double NoisyLevel::move_w(Rng& rng) {
   constexpr int kMostSteps = 40;
-  const MatrixXd& features = place_.span.features();
+  const Span& span = place_.span;
   MatrixXd z = place_.whitened.to_z(w_), w = w_, slope, pull;
   MatrixXd momentum = normal_matrix(z.rows(), z.cols(), rng);
   double ignored;
   const auto evaluate = [&] {
     const double value =
-        model_->labels.value(s() * (features * w), rates_, slope, ignored);
-    pull = place_.whitened.slope(s() * (features.transpose() * slope) - w) + z;
+        model_->labels.value(s() * span.times(w), rates_, slope, ignored);
+    pull = place_.whitened.slope(s() * span.transposed_times(slope) - w) + z;
     return value - 0.5 * w.squaredNorm();
   };
   const double before = evaluate() - 0.5 * momentum.squaredNorm();
@@ -142,7 +172,7 @@ double NoisyLevel::move_w(Rng& rng) {
 // Each logit of its share of the bound, given the other rate.
 void NoisyLevel::move_rates(Rng& rng) {
   constexpr double kLow = -300, kHigh = 30;
-  const MatrixXd at = eta();
+  const VectorXd shares = model_->labels.shares(eta());
   const Noise& noise = model_->noise;
   for (std::size_t c = 0; c < rates_.size(); ++c) {
     const double bound = noise.kind == Noise::kByClass
@@ -156,7 +186,7 @@ void NoisyLevel::move_rates(Rng& rng) {
       }
       const double rate = rate_of(t);
       rates[c] = rate;
-      return model_->labels.value(at, rates) + noise.a * std::log(rate) +
+      return model_->labels.value_of(shares, rates) + noise.a * std::log(rate) +
              (noise.b - 1) * std::log1p(-rate) - std::log1p(std::exp(t));
     };
     const double from = std::clamp(logit(rates_[c] / bound), kLow, kHigh);
@@ -173,13 +203,12 @@ double NoisyLevel::log_scale_prior(double log_s) const {
 // s w, the others w, (G46).
 void NoisyLevel::move_along_ridge(Rng& rng) {
   const MatrixXd z = ridge_.to_z(w_, s());
-  const MatrixXd& features = place_.span.features();
   log_s_ = slice(
       log_s_, 0.3,
       [&](double t) {
         const double scale = std::exp(t);
         const MatrixXd w = ridge_.to_w(z, scale);
-        return model_->labels.value(scale * (features * w), rates_) -
+        return model_->labels.value(scale * place_.span.times(w), rates_) -
                0.5 * w.squaredNorm() + ridge_.log_volume(scale) +
                log_scale_prior(t);
       },
@@ -189,7 +218,7 @@ void NoisyLevel::move_along_ridge(Rng& rng) {
 
 // Given w, then given s w: (G36).
 void NoisyLevel::move_scale(Rng& rng) {
-  const MatrixXd f = place_.span.features() * w_;
+  const MatrixXd f = place_.span.times(w_);
   log_s_ = slice(
       log_s_, 0.5,
       [&](double t) {
@@ -209,14 +238,57 @@ void NoisyLevel::move_scale(Rng& rng) {
   w_ *= std::exp(from - log_s_);
 }
 
+// (G49): log s and the logits of rates in a random direction, which w follows.
+void NoisyLevel::move_along_line(Rng& rng) {
+  constexpr double kLow = -400, kHigh = 30;
+  if (guess_.root.size() == 0) return;
+  const NoisyLabels& labels = model_->labels;
+  const Eigen::Index m = labels.size();
+  const Eigen::Index scale = model_->learns_scale ? 1 : 0;
+  const VectorXd line = guess_.root * normal_vector(guess_.root.rows(), rng);
+  const VectorXd by_line = guess_.drift * line;
+  const Eigen::Map<const MatrixXd> pull(by_line.data(), m, labels.functions());
+  const MatrixXd along =
+      std::exp(guess_.expected_log_s(place_.x)) *
+      place_.whitened.covariance_times(place_.span.transposed_times(pull));
+  const MatrixXd f = place_.span.times(w_), change = place_.span.times(along);
+  const double bound = rates_.size() == 2 ? 1 : rate_bound(labels.classes());
+  const bool has_rates = line.size() > scale;
+  const VectorXd logits = has_rates ? logits_of(rates_, bound) : VectorXd();
+  const auto rates_at = [&](double t) {
+    return has_rates ? rates_of(logits + t * line.tail(logits.size()), bound)
+                     : rates_;
+  };
+  const auto log_s_at = [&](double t) {
+    return log_s_ + (scale > 0 ? t * line[0] : 0);
+  };
+  const auto inside = [&](double t) {
+    const auto at = (logits + t * line.tail(logits.size())).array();
+    return (at > kLow && at < kHigh).all();
+  };
+  const auto log_density = [&](double t) {
+    if (!inside(t)) return -std::numeric_limits<double>::infinity();
+    const Rates rates = rates_at(t);
+    double out = labels.value(std::exp(log_s_at(t)) * (f + t * change), rates) -
+                 0.5 * (w_ + t * along).squaredNorm();
+    if (scale > 0) out += log_scale_prior(log_s_at(t));
+    return has_rates ? out + log_logits_prior(model_->noise, rates, bound)
+                     : out;
+  };
+  if (!inside(0)) return;
+  const double t = slice(0, 1.5, log_density, rng);
+  rates_ = rates_at(t);
+  log_s_ = log_s_at(t);
+  w_ += t * along;
+}
+
 double NoisyLevel::log_density(const Place& place, const MatrixXd& w,
                                double log_s) const {
-  const Proposal& proposal = model_->proposal;
-  const VectorXd h = proposal.centre + proposal.root * place.x;
-  double out = model_->labels.value(
-                   std::exp(log_s) * (place.span.features() * w), rates_) -
-               0.5 * w.squaredNorm() + place.whitened.log_volume() -
-               0.5 * h.squaredNorm();
+  const VectorXd h = guess_.h(place.x);
+  double out =
+      model_->labels.value(std::exp(log_s) * place.span.times(w), rates_) -
+      0.5 * w.squaredNorm() + place.whitened.log_volume() -
+      0.5 * h.squaredNorm();
   if (model_->learns_scale) out += log_scale_prior(log_s);
   return out;
 }
@@ -227,11 +299,13 @@ double NoisyLevel::log_density(const Place& place, const MatrixXd& w,
 void NoisyLevel::move_bandwidths(Rng& rng) {
   const VectorXd& from = place_.x;
   const bool walk = rng.uniform() < 0.5;
-  double size = std::pow(10.0, -1.3 * rng.uniform());
+  const double small = rng.uniform();
+  double size = std::pow(10.0, -1.3 * small * small);
   if (walk) size *= 2.4 / std::sqrt(static_cast<double>(from.size()));
   const double keep = walk ? 1 : std::sqrt(1 - size * size);
   VectorXd x = keep * from + size * normal_vector(from.size(), rng);
-  const double log_s = log_s_ + expected_log_s(x) - expected_log_s(from);
+  const double log_s =
+      log_s_ + guess_.expected_log_s(x) - guess_.expected_log_s(from);
   Place to = place_at(std::move(x));
   if (!to.span.ok()) return;
   const MatrixXd w = to.whitened.to_w(place_.whitened.to_z(w_));
@@ -266,9 +340,12 @@ void NoisyLevel::transfer(Archive& archive) {
   archive("log_s", log_s_);
   archive("rates", rates_, Want::between(0, 1, rates_.size()));
   step_.transfer(archive);
+  guess_.transfer(archive);
+  averages_.transfer(archive);
   if (!archive.reading()) return;
   place_ = place_at(std::move(x));
   if (!place_.span.ok()) throw DamagedState("bandwidths without features");
+  set_ridge();
 }
 
 }  // namespace kgs

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/tempered.hpp"
+#include "guess.hpp"
 #include "no_counts.hpp"
-#include "noisy_mode.hpp"
 #include "ridge.hpp"
 #include "step_size.hpp"
 
@@ -47,7 +47,6 @@ class NoisyLevel {
   double s() const { return std::exp(log_s_); }
   Eigen::MatrixXd eta() const;
   Eigen::VectorXd log_inverse(const Eigen::VectorXd& x) const;
-  double expected_log_s(const Eigen::VectorXd& x) const;
   Place place_at(Eigen::VectorXd x) const;
   double log_density(const Place& place, const Eigen::MatrixXd& w,
                      double log_s) const;
@@ -56,10 +55,15 @@ class NoisyLevel {
   void move_rates(Rng& rng);
   void move_scale(Rng& rng);
   void move_along_ridge(Rng& rng);
+  void move_along_line(Rng& rng);
+  void adapt(const Turn& turn);
+  void set_ridge();
   double log_scale_prior(double log_s) const;
   void move_bandwidths(Rng& rng);
 
   const NoisyModel* model_;
+  Guess guess_;
+  Averages averages_;
   Place place_;
   Ridge ridge_;  // if the kernel is given
   Eigen::MatrixXd w_;

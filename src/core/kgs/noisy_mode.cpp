@@ -94,13 +94,12 @@ Sites find_sites(const NoisyModel& model, const Span& span, double s,
   MatrixXd w = MatrixXd::Zero(model.rank(), model.labels.functions());
   const double root = std::sqrt(static_cast<double>(w.size()));
   for (int k = 0; k < kSteps; ++k) {
-    const Sites sites =
-        sites_at(model.labels, s * (span.features() * w), rates);
-    const MatrixXd step = Whitened(span.features(), s, sites).mean() - w;
+    const Sites sites = sites_at(model.labels, s * span.times(w), rates);
+    const MatrixXd step = Whitened(span, s, sites).mean() - w;
     w += (step.norm() > kLong * root ? 0.5 : 1.0) * step;
     if (step.norm() < kShort * root) break;
   }
-  return sites_at(model.labels, s * (span.features() * w), rates);
+  return sites_at(model.labels, s * span.times(w), rates);
 }
 
 // (G42) and its derivatives by (G43) and (G44).
@@ -115,7 +114,7 @@ double approximate_evidence(const NoisyModel& model, const VectorXd& at,
     return -std::numeric_limits<double>::infinity();
   }
   const MatrixXd features = s * span.features();
-  const Whitened guess(features, 1, model.sites);
+  const Whitened guess(span, s, model.sites);
   const MatrixXd& w = guess.mean();
   MatrixXd of_eta;
   double of_rate;

@@ -8,13 +8,11 @@ namespace kgs {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-Ridge::Ridge(const MatrixXd& features, const Sites& sites) {
-  const MatrixXd scaled = sites.precision.cwiseSqrt().asDiagonal() * features;
-  linalg::Spectrum spectrum =
-      linalg::spectrum(Arithmetic::best().squares(scaled));
+Ridge::Ridge(const Span& span, const Sites& sites) {
+  linalg::Spectrum spectrum = linalg::spectrum(span.squares(sites.precision));
   values_ = spectrum.values.cwiseMax(0);
   vectors_ = std::move(spectrum.vectors);
-  pull_ = vectors_.transpose() * (features.transpose() * sites.pull);
+  pull_ = vectors_.transpose() * (span.transposed_times(sites.pull));
 }
 
 VectorXd Ridge::root(double s) const {

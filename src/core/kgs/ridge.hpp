@@ -1,6 +1,6 @@
 #pragma once
 
-#include "noisy_model.hpp"
+#include "span.hpp"
 
 namespace kernelbayes {
 namespace kgs {
@@ -11,7 +11,7 @@ namespace kgs {
 class Ridge {
  public:
   Ridge() = default;
-  Ridge(const Eigen::MatrixXd& features, const Sites& sites);
+  Ridge(const Span& span, const Sites& sites);
 
   Eigen::MatrixXd to_w(const Eigen::MatrixXd& z, double s) const;
   Eigen::MatrixXd to_z(const Eigen::MatrixXd& w, double s) const;

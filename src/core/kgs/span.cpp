@@ -70,15 +70,46 @@ Span::Span(const LearnedKernel& learned, const VectorXd& log_inverse,
   const Eigen::LLT<Eigen::Ref<MatrixXd>> llt(factor_);
   ok_ = llt.info() == Eigen::Success && factor_.allFinite();
   if (!ok_) return;
-  kernel_ = kernel_at(learned, squares_, points);
-  features_ = kernel_;
-  factor_.transpose()
-      .triangularView<Eigen::Upper>()
-      .solveInPlace<Eigen::OnTheRight>(features_);
+  kernel_ = RowBlocks(points.rows(), factor_.cols(), [&](Index at, Index n) {
+    return kernel_at(learned, squares_, points.middleRows(at, n));
+  });
+}
+
+MatrixXd Span::features() const {
+  MatrixXd out = kernel_.whole();
+  if (learned()) {
+    factor_.transpose()
+        .triangularView<Eigen::Upper>()
+        .solveInPlace<Eigen::OnTheRight>(out);
+  }
+  return out;
+}
+
+MatrixXd Span::times(const MatrixXd& w) const {
+  if (!learned()) return kernel_.times(w);
+  MatrixXd u = w;
+  factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(u);
+  return kernel_.times(u);
+}
+
+MatrixXd Span::transposed_times(const MatrixXd& v) const {
+  MatrixXd out = kernel_.transposed_times(v);
+  if (learned()) factor_.triangularView<Eigen::Lower>().solveInPlace(out);
+  return out;
+}
+
+MatrixXd Span::squares(const VectorXd& weights) const {
+  MatrixXd out = kernel_.squares(weights);
+  if (!learned()) return out;
+  const auto lower = factor_.triangularView<Eigen::Lower>();
+  lower.solveInPlace(out);
+  out.transposeInPlace();
+  lower.solveInPlace(out);
+  return out;
 }
 
 VectorXd Span::left_out(const LearnedKernel& learned) const {
-  return (1 + learned.bias - features_.rowwise().squaredNorm().array())
+  return (1 + learned.bias - features().rowwise().squaredNorm().array())
       .max(0.0)
       .matrix();
 }
@@ -89,7 +120,7 @@ VectorXd Span::slope(const LearnedKernel& learned,
   MatrixXd of_kernel = of_features;
   factor_.triangularView<Eigen::Lower>().solveInPlace<Eigen::OnTheRight>(
       of_kernel);
-  const MatrixXd of_factor = -(of_kernel.transpose() * features_);
+  const MatrixXd of_factor = -(of_kernel.transpose() * features());
   const MatrixXd of_pivots = cholesky_slope(factor_, of_factor);
   const VectorXd change =
       weighted_squares(

@@ -1,17 +1,19 @@
 #pragma once
 
 #include "noisy_model.hpp"
+#include "row_blocks.hpp"
 
 namespace kernelbayes {
 namespace kgs {
 
 /// The features of data under one kernel: Phi = K L'^-1, with L the Cholesky
-/// factor of the pivots' kernel matrix, (G38).
+/// factor of the pivots' kernel matrix, (G38). K and L are kept: their products
+/// with vectors are cheaper than Phi.
 class Span {
  public:
   Span() = default;
   /// Of a kernel that is given.
-  explicit Span(Eigen::MatrixXd features) : features_(std::move(features)) {}
+  explicit Span(const Eigen::MatrixXd& features) : kernel_(features) {}
   /// With these logarithms of inverse bandwidths, at the data or other points.
   Span(const LearnedKernel& learned, const Eigen::VectorXd& log_inverse)
       : Span(learned, log_inverse, learned.points) {}
@@ -20,7 +22,11 @@ class Span {
 
   /// False if the pivots' kernel matrix has no Cholesky factor.
   bool ok() const { return ok_; }
-  const Eigen::MatrixXd& features() const { return features_; }
+  Eigen::MatrixXd features() const;
+  /// Phi w, Phi'v and Phi' diag(weights) Phi.
+  Eigen::MatrixXd times(const Eigen::MatrixXd& w) const;
+  Eigen::MatrixXd transposed_times(const Eigen::MatrixXd& v) const;
+  Eigen::MatrixXd squares(const Eigen::VectorXd& weights) const;
   /// The kernel's variance at each point that its features leave out.
   Eigen::VectorXd left_out(const LearnedKernel& learned) const;
   /// From derivatives with respect to the features to those with respect to the
@@ -29,10 +35,12 @@ class Span {
                         const Eigen::MatrixXd& of_features) const;
 
  private:
+  bool learned() const { return factor_.size() > 0; }
+
   bool ok_ = true;
   Eigen::VectorXd squares_;  // of inverse bandwidths
-  Eigen::MatrixXd kernel_, pivots_, factor_;
-  Eigen::MatrixXd features_;
+  RowBlocks kernel_;         // or the features, if the kernel is given
+  Eigen::MatrixXd pivots_, factor_;
 };
 
 }  // namespace kgs

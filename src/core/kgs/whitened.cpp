@@ -7,13 +7,11 @@ namespace kgs {
 
 using Eigen::MatrixXd;
 
-Whitened::Whitened(const MatrixXd& features, double s, const Sites& sites) {
-  const MatrixXd scaled =
-      (s * sites.precision.cwiseSqrt()).asDiagonal() * features;
-  factor_ = Arithmetic::best().squares(scaled);
+Whitened::Whitened(const Span& span, double s, const Sites& sites) {
+  factor_ = s * s * span.squares(sites.precision);
   factor_.diagonal().array() += 1;
   const Eigen::LLT<Eigen::Ref<MatrixXd>> llt(factor_);
-  mean_ = s * (features.transpose() * sites.pull);
+  mean_ = s * span.transposed_times(sites.pull);
   factor_.triangularView<Eigen::Lower>().solveInPlace(mean_);
   factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(mean_);
 }
@@ -31,6 +29,12 @@ MatrixXd Whitened::to_z(const MatrixXd& w) const {
 MatrixXd Whitened::slope(const MatrixXd& of_w) const {
   MatrixXd out = of_w;
   factor_.triangularView<Eigen::Lower>().solveInPlace(out);
+  return out;
+}
+
+MatrixXd Whitened::covariance_times(const MatrixXd& v) const {
+  MatrixXd out = slope(v);
+  factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(out);
   return out;
 }
 

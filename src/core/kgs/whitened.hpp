@@ -10,12 +10,14 @@ namespace kgs {
 class Whitened {
  public:
   Whitened() = default;
-  Whitened(const Eigen::MatrixXd& features, double s, const Sites& sites);
+  Whitened(const Span& span, double s, const Sites& sites);
 
   Eigen::MatrixXd to_w(const Eigen::MatrixXd& z) const;
   Eigen::MatrixXd to_z(const Eigen::MatrixXd& w) const;
   /// R^-1 times derivatives with respect to w: those with respect to z.
   Eigen::MatrixXd slope(const Eigen::MatrixXd& of_w) const;
+  /// (RR')^-1 v.
+  Eigen::MatrixXd covariance_times(const Eigen::MatrixXd& v) const;
   /// log |dw / dz|.
   double log_volume() const;
   const Eigen::MatrixXd& mean() const { return mean_; }

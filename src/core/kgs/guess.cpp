@@ -1,0 +1,151 @@
+#include "guess.hpp"
+
+#include <Eigen/Cholesky>
+#include <cmath>
+
+namespace kernelbayes {
+namespace kgs {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+Index count_of(const Noise& noise) {
+  return noise.kind == Noise::kFixed     ? 0
+         : noise.kind == Noise::kByClass ? 2
+                                         : 1;
+}
+
+void accumulate(MatrixXd& sum, const MatrixXd& term) {
+  if (sum.size() == 0) sum = MatrixXd::Zero(term.rows(), term.cols());
+  sum += term;
+}
+
+VectorXd flat(const MatrixXd& m) {
+  return Eigen::Map<const VectorXd>(m.data(), m.size());
+}
+
+}  // namespace
+
+VectorXd logits_of(const Rates& rates, double bound) {
+  const Eigen::Map<const VectorXd> at(rates.data(), rates.size());
+  return (at.array() / (bound - at.sum())).log();
+}
+
+Rates rates_of(const VectorXd& logits, double bound) {
+  const VectorXd odds = logits.array().exp();
+  Rates out(logits.size());
+  Eigen::Map<VectorXd>(out.data(), odds.size()) =
+      bound * odds / (1 + odds.sum());
+  return out;
+}
+
+Guess::Guess(const NoisyModel& model)
+    : sites(model.sites),
+      proposal(model.proposal),
+      log_s(model.learns_scale ? model.start_log_s : model.log_s) {
+  const Index scale = model.learns_scale ? 1 : 0;
+  const Index n = scale + count_of(model.noise);
+  root = 0.5 * MatrixXd::Identity(n, n);
+  if (scale > 0) root(0, 0) = std::max(model.start_sd, 0.05);
+  if (scale == 0) proposal.slope.setZero();
+  drift = MatrixXd::Zero(model.labels.size() * model.labels.functions(), n);
+}
+
+void Guess::transfer(Archive& archive) {
+  archive("precision", sites.precision, Want::positive(sites.precision.size()));
+  archive("pull", sites.pull, sites.pull.rows(), sites.pull.cols());
+  archive("drift", drift, drift.rows(), drift.cols());
+  archive("centre", proposal.centre, Want::of(proposal.centre.size()));
+  archive("slope", proposal.slope, Want::of(proposal.slope.size()));
+  archive("root", proposal.root, proposal.root.rows(), proposal.root.cols());
+  archive("expected_log_s", log_s);
+  archive("line_root", root, root.rows(), root.cols());
+}
+
+void Averages::add(const NoisyModel& model, const VectorXd& x, double log_s,
+                   const Rates& rates, const MatrixXd& eta) {
+  constexpr double kStep = 1e-2;
+  const NoisyLabels& labels = model.labels;
+  const Index n_rates = count_of(model.noise), scale = model.learns_scale;
+  const double bound = n_rates == 2 ? 1 : rate_bound(labels.classes());
+  const VectorXd logits = n_rates == 0 ? VectorXd() : logits_of(rates, bound);
+  MatrixXd slope, changed;
+  double ignored;
+  labels.value(eta, rates, slope, ignored);
+  const VectorXd precision = labels.information(eta, rates);
+
+  VectorXd theta(x.size() + scale + n_rates);
+  MatrixXd drift(eta.size(), scale + n_rates);
+  theta.head(x.size()) = x;
+  if (scale > 0) {
+    theta[x.size()] = log_s;
+    drift.col(0) = flat(slope - precision.asDiagonal() * eta);
+  }
+  theta.tail(n_rates) = logits;
+  for (Index c = 0; c < n_rates; ++c) {
+    VectorXd near = logits;
+    near[c] += kStep;
+    labels.value(eta, rates_of(near, bound), changed, ignored);
+    drift.col(scale + c) = flat(changed - slope) / kStep;
+  }
+  if (count_++ == 0) {
+    sum_ = VectorXd::Zero(theta.size());
+    precision_ = VectorXd::Zero(precision.size());
+  }
+  sum_ += theta;
+  precision_ += precision;
+  accumulate(squares_, theta * theta.transpose());
+  accumulate(eta_, eta);
+  accumulate(slope_, slope);
+  accumulate(drift_, drift);
+}
+
+void Averages::improve(Guess& guess, bool learns_scale) {
+  if (count_ == 0) return;
+  guess.sites.precision = precision_ / count_;
+  guess.sites.pull =
+      (guess.sites.precision.asDiagonal() * eta_ + slope_) / count_;
+  guess.drift = drift_ / count_;
+
+  const VectorXd mean = sum_ / count_;
+  const Index n = guess.proposal.centre.size(), k = guess.root.rows();
+  MatrixXd old = MatrixXd::Zero(n + k, n + k);
+  old.topLeftCorner(n, n).setIdentity();
+  old.bottomRightCorner(k, k) = guess.root * guess.root.transpose();
+  if (learns_scale) {
+    old.block(n, 0, 1, n) = guess.proposal.slope.transpose();
+    old.block(0, n, n, 1) = guess.proposal.slope;
+    old(n, n) += guess.proposal.slope.squaredNorm();
+  }
+  // The weight of the old guess, in draws: few draws tell little of many
+  // covariances.
+  const double weight = 100.0 * static_cast<double>(n + k);
+  const MatrixXd spread = squares_ - count_ * mean * mean.transpose();
+  const Eigen::LLT<MatrixXd> llt((spread + weight * old) / (count_ + weight));
+  *this = Averages();
+  if (llt.info() != Eigen::Success) return;
+  const MatrixXd factor = llt.matrixL();
+  guess.proposal.centre += guess.proposal.root * mean.head(n);
+  guess.proposal.root *= factor.topLeftCorner(n, n);
+  guess.root = factor.bottomRightCorner(k, k);
+  if (!learns_scale) return;
+  guess.proposal.slope = factor.block(n, 0, 1, n).transpose();
+  guess.log_s = mean[n];
+}
+
+void Averages::transfer(Archive& archive) {
+  archive("averaged", count_, Want::tally());
+  if (count_ == 0) return;
+  archive("sum", sum_);
+  archive("precisions", precision_);
+  archive("squares", squares_);
+  archive("etas", eta_);
+  archive("slopes", slope_);
+  archive("drifts", drift_);
+}
+
+}  // namespace kgs
+}  // namespace kernelbayes
