@@ -23,8 +23,8 @@
 #' of each direction is also used. A short run chooses the costs such that
 #' neighbours overlap.
 #'
-#' Fits of `method = "leapfrog"` have no ladder. Their evidence, with all that is
-#' learned integrated out (nugget, rates, bandwidths), is computed from their
+#' Fits of `method = "leapfrog"` have no ladder. Their evidence, with all that
+#' is learned integrated out (nugget, rates, bandwidths), is computed from their
 #' draws by bridge sampling (Meng and Wong, 1996), with a normal proposal that
 #' the first halves of the chains determine. They have
 #' `log_evidence`, `mc_se` (by jackknife over 5 stretches of each chain),
@@ -71,10 +71,10 @@
 #'   `errors` there, and `swapped`, the fraction of iterations in which it
 #'   exchanged its state with the next (at best 1/2, `NA` for the last).
 #' * `noise`, `classes`: the prior of q and the number of classes.
-#' * `pac_bayes`: data frame of one row, the PAC-Bayes bound (Seeger, 2002): with
-#'   probability `confidence` over samples of as many rows, the classifier of a
-#'   random draw gets at most the share `bound` of new labels wrong, whatever
-#'   their distribution. It follows from the share of training labels that it
+#' * `pac_bayes`: data frame of one row, the PAC-Bayes bound (Seeger, 2002):
+#'   with probability `confidence` over samples of as many rows, the classifier
+#'   of a random draw gets at most the share `bound` of new labels wrong,
+#'   whatever their distribution. It follows from the share of training labels that it
 #'   gets wrong, `errors`, and from the `divergence` of the posterior from the
 #'   prior in nats, which the evidence gives. Of the rates in `path` the one
 #'   with the best bound is taken, at a price in confidence. It assumes a kernel

@@ -20,7 +20,8 @@ describe_kgs <- function(x, show) {
     counted(ncol(x$data$x), "predictor"),
     if (settings$scale) ", standardised", "\n", classes_line(x),
     "  kernel:       ", shorten(format(settings$kernel)), ", bias ",
-    show(settings$bias), "\n", kgs_bandwidths_line(x, show), nugget_line(x, show),
+    show(settings$bias), "\n",
+    kgs_bandwidths_line(x, show), nugget_line(x, show),
     "  rank:         ", kgs_rank(x),
     if (left > 1e-6) paste0(", ", show(100 * left), "% unexplained"), "\n"
   )

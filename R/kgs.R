@@ -63,13 +63,16 @@
 #'   posterior, estimated during the warmup; an iteration uses a tenth of them.
 #'
 #' @section Many points:
-#' The features are spanned by `rank` of the points, chosen by pivoted Cholesky
-#' factorisation: time and memory are O(m rank). `print()` shows the share of
-#' the kernel that the span leaves unexplained; above 5 percent a warning of
-#' class `kb_warning_rank` says that the fitted model differs from that of the
-#' kernel. [diagnostics()] has R-hat of f at 20 training rows, q, the number of
-#' errors and the log likelihood: if the chains do not agree, do not trust the
-#' probabilities. With many more points than `rank` the posterior is rugged, and
+#' The features are spanned by at most `rank` of the points, chosen by pivoted
+#' Cholesky factorisation: time and memory are O(m rank). `print()` shows the
+#' share of the kernel that the span leaves unexplained; above 5 percent a
+#' warning of class `kb_warning_rank` says that the fitted model differs from
+#' that of the kernel. [diagnostics()] has R-hat of f at 20 training rows, of
+#' bandwidths, q, the number of errors and the log likelihood. If the chains do
+#' not agree, do not trust the probabilities: [`update()`][update.kb_kgs]
+#' continues them.
+#'
+#' With `nugget = 0` and many more points than `rank` the posterior is rugged.
 #' `"coordinate"` needs very many iterations to cross it: expect the warning
 #' (`kb_warning_convergence`). The classes are then those of good classifiers,
 #' but the probabilities are too extreme. `method = "hmc"` mixes within a

@@ -17,7 +17,7 @@ test_that("print is short", {
   }
   expect_match(capture.output(print(fits$line)), "q\\[0\\] ", all = FALSE)
   expect_match(capture.output(print(fits$hard)), "noise:  0$", all = FALSE)
-  expect_match(capture.output(print(fits$nugget)), "nugget 0.3", all = FALSE)
+  expect_match(capture.output(print(fits$nugget)), "nugget:       0.3", all = FALSE)
   expect_match(capture.output(print(fits$low_rank)), "unexplained", all = FALSE)
   wide <- stats::setNames(data[c("x1", "x2")], strrep(c("a", "b"), 70))
   out <- capture.output(print(kgs_quick(wide, paste0(data$y, strrep("z", 90)))))

@@ -160,8 +160,8 @@ test_that("it prints and plots", {
 })
 
 test_that("a stop leaves the finished kernels", {
-  done <- list(evidence = list(status = "complete"))
-  partial <- list(evidence = list(status = "interrupted"))
+  done <- list(status = "complete")
+  partial <- list(status = "interrupted")
   kernels <- list(1, 2, 3)
   run <- function(values) {
     i <- 0
