@@ -23,7 +23,7 @@ describe_kgs <- function(x, show) {
     show(settings$bias), "\n",
     kgs_bandwidths_line(x, show), nugget_line(x, show),
     "  rank:         ", kgs_rank(x),
-    if (left > 1e-6) paste0(", ", show(100 * left), "% unexplained"), "\n"
+    if (left > 1e-4) paste0(", ", show(100 * left), "% unexplained"), "\n"
   )
 }
 

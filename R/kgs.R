@@ -111,8 +111,9 @@
 #'   or 100 where bandwidths are learned; it uses as many as leave out a
 #'   hundredth of a nugget that is small by its prior.
 #' @param control Settings of the sampler, see [mcmc_control()]. Lengths left
-#'   open are 200 iterations of warmup and 500 after it with `"leapfrog"`, and
-#'   1000 each with the other samplers.
+#'   open are with `"leapfrog"` 300 iterations of warmup and 1000 after it if
+#'   rows times (classes - 1) are at most 500, and 200 and 500 beyond; with the
+#'   other samplers 1000 each.
 #' @param scale Standardise the predictors?
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
 #' @param seed Whole number that determines every draw; `NULL` takes one from
@@ -221,7 +222,9 @@ kgs_fit <- function(mould, given, called, started) {
   )
   given <- kgs_defaults(given, ncol(mould$x))
   settings <- call_with(kgs_settings, given, mould = mould)
-  control <- settled_control(given$control, kgs_length(settings))
+  control <- settled_control(
+    given$control, kgs_length(settings, nrow(mould$x))
+  )
   fit <- new_kgs(mould, settings, control, seed, started, called)
   check_memory(
     if (settings$method == "hmc") as.double(nrow(mould$x))^2 else 0,
@@ -259,8 +262,11 @@ kgs_defaults <- function(given, columns) {
 # More bandwidths of their own take long, and the data tell little of each.
 kgs_ard_columns <- 20
 
-kgs_length <- function(settings) {
-  each <- if (is_noisy(settings)) c(200L, 500L) else c(1000L, 1000L)
+# Longer where it takes seconds
+kgs_length <- function(settings, rows) {
+  each <- if (!is_noisy(settings)) c(1000L, 1000L) else {
+    if (rows * (settings$classes - 1) <= 500) c(300L, 1000L) else c(200L, 500L)
+  }
   list(warmup = each[[1]], iter = each[[2]])
 }
 

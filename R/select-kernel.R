@@ -225,7 +225,9 @@ report_kernels <- function(done, all, halted) {
 # The kernel resolved, its evidence and the margin of its Bayes point
 try_kernel <- function(mould, given, ladder, seed, progress) {
   settings <- call_with(kgs_settings, given, mould = mould)
-  control <- settled_control(given$control, kgs_length(settings))
+  control <- settled_control(
+    given$control, kgs_length(settings, nrow(mould$x))
+  )
   # One file cannot hold the fits of several kernels.
   control["checkpoint"] <- list(NULL)
   fit <- new_kgs(mould, settings, control, seed, now(), quote(kgs()))

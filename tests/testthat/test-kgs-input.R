@@ -250,7 +250,7 @@ test_that("what is left open follows from the nugget and the method", {
     ))$control[c("warmup", "iter")]
   }
   expect_identical(
-    suppressWarnings(unlist(lengths())), c(warmup = 200L, iter = 500L)
+    suppressWarnings(unlist(lengths())), c(warmup = 300L, iter = 1000L)
   )
   expect_identical(
     suppressWarnings(unlist(lengths(nugget = 0))),
