@@ -55,7 +55,9 @@ extend_by_block <- function(basis, x, tol, limit) {
   }
   old <- basis_features(basis, x)
   residual <- kernel_evaluate(basis$kernel, x) - tcrossprod(old)
-  least <- tol * sum(kernel_self(basis$kernel, x))
+  # chol() compares a single residual; all together may leave out a share.
+  self <- kernel_self(basis$kernel, x)
+  least <- max(tol * mean(self), 1e-12 * sum(self))
   # chol() always accepts the first pivot.
   if (max(diag(residual)) <= least) {
     return(basis)

@@ -77,9 +77,10 @@
 #'   whatever their distribution. It follows from the share of training labels that it
 #'   gets wrong, `errors`, and from the `divergence` of the posterior from the
 #'   prior in nats, which the evidence gives. Of the rates in `path` the one
-#'   with the best bound is taken, at a price in confidence. It assumes a kernel
-#'   that does not depend on the data: bandwidths from the median distance do,
-#'   slightly. `NULL` without `path`, and with weights.
+#'   with the best bound is taken, at a price in confidence. It assumes that
+#'   neither the kernel nor the rates in `q` were chosen by looking at the data;
+#'   bandwidths from the median distance, and the points that span the features,
+#'   depend on them slightly. `NULL` without `path`, and with weights.
 #' * `status`: `"complete"` or `"interrupted"`.
 #' * `note`: `NULL`, or a caution: ladders that differ by more than `mc_se`
 #'   suggests, or no direction without errors.

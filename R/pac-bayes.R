@@ -8,14 +8,16 @@
 #' (Seeger, 2002; Maurer, 2004), kl between two Bernoulli distributions. KL(Q |
 #' P) is the posterior mean of the log likelihood minus the log evidence.
 #' @param errors Posterior mean of the share of training labels that the
-#'   classifier of a draw gets wrong; a vector of as many numbers as there are
-#'   priors among which the best bound is chosen.
+#'   classifier of a draw gets wrong; a vector, if the best of the bounds of
+#'   several priors is chosen.
 #' @param divergence KL(Q | P) in nats, for each.
+#' @param priors The number of priors that could have been chosen.
 #' @return One-row data frame, the best bound.
 #' @noRd
-pac_bayes <- function(errors, divergence, m, confidence = 0.95) {
+pac_bayes <- function(errors, divergence, m, priors = length(errors),
+                      confidence = 0.95) {
   divergence <- pmax(divergence, 0)
-  risk <- (1 - confidence) / length(errors)
+  risk <- (1 - confidence) / priors
   most <- (divergence + log(2 * sqrt(m) / risk)) / m
   bound <- mapply(farthest_rate, errors, most)
   best <- which.min(bound)
@@ -57,7 +59,8 @@ pac_bayes_of_states <- function(log_g, q, log_evidence, data) {
     c(sum(weight * e), sum(weight[used] * log_lik[used]))
   }, numeric(2))
   pac_bayes(
-    expected[1, ] / data$m, expected[2, ] - log_evidence[found], data$m
+    expected[1, ] / data$m, expected[2, ] - log_evidence[found], data$m,
+    length(q)
   )
 }
 

@@ -244,10 +244,10 @@ exact_tdsmc <- function() {
 kgs_x <- matrix(c(0.2, -1, 0.7, -0.5, 0.1, -0.9), 3)
 kgs_at <- matrix(c(1.3, 0.4), 1)
 
-fit_kgs <- function(control, ...) {
+fit_kgs <- function(control, nugget = 0, ...) {
   few_draws(kgs(kgs_x, factor(c("b", "a", "b")),
-    kernel = kernel_gaussian(1), noise = 0.2, bias = 0.5, scale = FALSE,
-    control = control, seed = 1, ...
+    kernel = kernel_gaussian(1), noise = 0.2, bias = 0.5, nugget = nugget,
+    scale = FALSE, control = control, seed = 1, ...
   ))
 }
 

@@ -466,6 +466,40 @@ test_that("pivots also span kernels that are narrower than the median", {
   expect_lt(fit$settings$basis$unexplained, 0.01)
 })
 
+test_that("chains move where the log likelihood is far below the floor", {
+  # Labels that cannot be wrong, and a nugget that makes each of them certain.
+  set.seed(1)
+  x <- matrix(stats::rnorm(60), 30)
+  y <- factor(x[, 1] > 0)
+  for (nugget in c(1e-4, 1e-6)) {
+    fit <- quietly(kgs(x, y,
+      kernel = kernel_gaussian(1), noise = 0, nugget = nugget, seed = 1,
+      progress = FALSE, control = mcmc_control(
+        chains = 4, warmup = 200, iter = 100
+      )
+    ))
+    for (run in fit$runs) {
+      expect_gt(length(unique(run$draws$log_lik)), 50)
+      expect_gt(mean(run$draws$log_lik), -30)
+    }
+  }
+})
+
+test_that("rows that arrive later get pivots like those of a fresh fit", {
+  moons <- sim_moons(400, seed = 1)
+  ask <- function(rows) {
+    quietly(kgs(y ~ x1 + x2, moons[rows, ],
+      kernel = kernel_gaussian(0.3), nugget = 0.05, rank = 300, seed = 1,
+      progress = FALSE, control = mcmc_control(chains = 1, warmup = 2, iter = 2)
+    ))
+  }
+  whole <- ask(1:400)
+  grown <- quietly(update(ask(1:50), newdata = moons[51:400, ], n_iter = 2))
+  expect_lt(
+    grown$settings$basis$unexplained, 2 * whole$settings$basis$unexplained
+  )
+})
+
 test_that("a rate starts where its slices can move it", {
   moons <- sim_moons(40, seed = 1)
   fit <- quietly(kgs(y ~ x1 + x2, moons,

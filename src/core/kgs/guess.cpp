@@ -63,6 +63,10 @@ void Guess::transfer(Archive& archive) {
   archive("root", proposal.root, proposal.root.rows(), proposal.root.cols());
   archive("expected_log_s", log_s);
   archive("line_root", root, root.rows(), root.cols());
+  if (!archive.reading()) return;
+  const bool positive = (proposal.root.diagonal().array() > 0).all() &&
+                        (root.diagonal().array() > 0).all();
+  archive.require(positive, "root", "a positive diagonal");
 }
 
 void Averages::add(const NoisyModel& model, const VectorXd& x, double log_s,
@@ -136,15 +140,17 @@ void Averages::improve(Guess& guess, bool learns_scale) {
   guess.log_s = mean[n];
 }
 
-void Averages::transfer(Archive& archive) {
+void Averages::transfer(Archive& archive, const Guess& guess) {
   archive("averaged", count_, Want::tally());
   if (count_ == 0) return;
-  archive("sum", sum_);
-  archive("precisions", precision_);
-  archive("squares", squares_);
-  archive("etas", eta_);
-  archive("slopes", slope_);
-  archive("drifts", drift_);
+  const Index n = guess.proposal.centre.size() + guess.root.rows();
+  const Index m = guess.sites.pull.rows(), functions = guess.sites.pull.cols();
+  archive("sum", sum_, Want::of(n));
+  archive("precisions", precision_, Want::positive(m));
+  archive("squares", squares_, n, n);
+  archive("etas", eta_, m, functions);
+  archive("slopes", slope_, m, functions);
+  archive("drifts", drift_, guess.drift.rows(), guess.drift.cols());
 }
 
 }  // namespace kgs

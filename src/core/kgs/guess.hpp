@@ -45,7 +45,7 @@ class Averages {
            const Rates& rates, const Eigen::MatrixXd& eta);
   /// Makes a guess of them, and forgets them.
   void improve(Guess& guess, bool learns_scale);
-  void transfer(Archive& archive);
+  void transfer(Archive& archive, const Guess& guess);
 
  private:
   double count_ = 0;

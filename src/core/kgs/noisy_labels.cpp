@@ -124,13 +124,37 @@ VectorXd NoisyLabels::probabilities(const VectorXd& shares,
 }
 
 double NoisyLabels::value_of(const VectorXd& shares, const Rates& rates) const {
-  const VectorXd p = probabilities(shares, rates);
+  return sum_of_logs_by_weight(probabilities(shares, rates));
+}
+
+double NoisyLabels::sum_of_logs_by_weight(const VectorXd& p) const {
   if (weight_.size() > 0) return weight_.dot(p.array().log().matrix());
   return sum_of_logs(p);
 }
 
 double NoisyLabels::value(const MatrixXd& eta, const Rates& rates) const {
-  return value_of(shares(eta), rates);
+  const VectorXd p = probabilities(shares(eta), rates);
+  return sum_of_logs_by_weight(p) + below_floor(eta, p, rates);
+}
+
+// A label that cannot be wrong, of a probability near the floor or below.
+bool NoisyLabels::is_remote(int datum, double margin,
+                            const Rates& rates) const {
+  return margin < -30 && mixture(label_[datum], rates).base == 0;
+}
+
+// What the floor adds to logarithms: the slope does not know of it.
+double NoisyLabels::below_floor(const MatrixXd& eta, const VectorXd& p,
+                                const Rates& rates) const {
+  if (classes_ > 2 || (rates.front() != 0 && rates.back() != 0)) return 0;
+  const VectorXd x = margins(eta);
+  double out = 0;
+  for (int i = 0; i < size(); ++i) {
+    if (!is_remote(i, x[i], rates)) continue;
+    const double log_gain = std::log(mixture(label_[i], rates).gain);
+    out += weight(i) * (log_gain + log_normal_cdf(x[i]) - std::log(p[i]));
+  }
+  return out;
 }
 
 double NoisyLabels::value(const MatrixXd& eta, const Rates& rates,
@@ -148,7 +172,7 @@ double NoisyLabels::value(const MatrixXd& eta, const Rates& rates,
     if (rates.front() == 0 || rates.back() == 0) {
       // Without wrong labels the ratio tends to -x.
       for (int i = 0; i < size(); ++i) {
-        if (x[i] < -30 && mixture(label_[i], rates).base == 0) {
+        if (is_remote(i, x[i], rates)) {
           slope(i, 0) = -x[i] * sign_[i];
         }
       }
@@ -166,13 +190,10 @@ double NoisyLabels::value(const MatrixXd& eta, const Rates& rates,
   const double others = classes_ - 1;
   const VectorXd of_rate =
       ((1 - share.array()) / others - share.array()) / p.array();
-  if (weight_.size() == 0) {
-    rate_slope = of_rate.sum();
-    return sum_of_logs(p);
-  }
-  rate_slope = weight_.dot(of_rate);
-  slope = weight_.asDiagonal() * slope;
-  return weight_.dot(p.array().log().matrix());
+  const bool weighted = weight_.size() > 0;
+  rate_slope = weighted ? weight_.dot(of_rate) : of_rate.sum();
+  if (weighted) slope = weight_.asDiagonal() * slope;
+  return sum_of_logs_by_weight(p) + below_floor(eta, p, rates);
 }
 
 VectorXd NoisyLabels::information(const MatrixXd& eta,

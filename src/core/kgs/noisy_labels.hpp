@@ -47,6 +47,10 @@ class NoisyLabels {
   Eigen::VectorXd margins(const Eigen::MatrixXd& eta) const;
   Eigen::VectorXd probabilities(const Eigen::VectorXd& shares,
                                 const Rates& rates) const;
+  double sum_of_logs_by_weight(const Eigen::VectorXd& p) const;
+  bool is_remote(int datum, double margin, const Rates& rates) const;
+  double below_floor(const Eigen::MatrixXd& eta, const Eigen::VectorXd& p,
+                     const Rates& rates) const;
   double weight(int datum) const {
     return weight_.size() == 0 ? 1 : weight_[datum];
   }

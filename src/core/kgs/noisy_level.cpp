@@ -4,6 +4,8 @@
 #include "normal_vector.hpp"
 #include "slice.hpp"
 
+#include <numeric>
+
 namespace kernelbayes {
 namespace kgs {
 
@@ -32,6 +34,12 @@ double log_logits_prior(const Noise& noise, const Rates& rates, double bound) {
 }
 
 double logit(double share) { return std::log(share / (1 - share)); }
+
+// Logits that moves of rates may reach; of a rate that is 0 or its bound they
+// are infinite.
+bool within_reach(const VectorXd& logits) {
+  return (logits.array() > -300 && logits.array() < 30).all();
+}
 
 }  // namespace
 
@@ -111,11 +119,10 @@ void NoisyLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
 void NoisyLevel::adapt(const Turn& turn) {
   const int after = turn.time + 1, warmup = turn.warmup;
   if (warmup < 20 || after <= warmup / 10) return;
+  const int last = 17 * warmup / 20;
+  if (after > last) return;
   averages_.add(*model_, place_.x, log_s_, rates_, eta());
-  if (after != warmup / 5 && after != 9 * warmup / 20 &&
-      after != 17 * warmup / 20) {
-    return;
-  }
+  if (after != warmup / 5 && after != 9 * warmup / 20 && after != last) return;
   const Guess old = guess_;
   const VectorXd h = guess_.h(place_.x);
   averages_.improve(guess_, model_->learns_scale);
@@ -169,28 +176,30 @@ double NoisyLevel::move_w(Rng& rng) {
   return std::min(1.0, std::exp(gain));
 }
 
+double NoisyLevel::bound_of_sum() const {
+  return rates_.size() == 2 ? 1 : rate_bound(model_->labels.classes());
+}
+
 // Each logit of its share of the bound, given the other rate.
 void NoisyLevel::move_rates(Rng& rng) {
-  constexpr double kLow = -300, kHigh = 30;
+  if (!within_reach(logits_of(rates_, bound_of_sum()))) return;
   const VectorXd shares = model_->labels.shares(eta());
   const Noise& noise = model_->noise;
   for (std::size_t c = 0; c < rates_.size(); ++c) {
-    const double bound = noise.kind == Noise::kByClass
-                             ? 1 - rates_[1 - c]
-                             : rate_bound(model_->labels.classes());
+    const double bound =
+        bound_of_sum() - (rates_.size() == 2 ? rates_[1 - c] : 0);
     Rates rates = rates_;
     const auto rate_of = [&](double t) { return bound / (1 + std::exp(-t)); };
     const auto log_density = [&](double t) {
-      if (t < kLow || t > kHigh) {
-        return -std::numeric_limits<double>::infinity();
-      }
       const double rate = rate_of(t);
       rates[c] = rate;
+      if (!within_reach(logits_of(rates, bound_of_sum()))) {
+        return -std::numeric_limits<double>::infinity();
+      }
       return model_->labels.value_of(shares, rates) + noise.a * std::log(rate) +
              (noise.b - 1) * std::log1p(-rate) - std::log1p(std::exp(t));
     };
-    const double from = std::clamp(logit(rates_[c] / bound), kLow, kHigh);
-    rates_[c] = rate_of(slice(from, 1, log_density, rng));
+    rates_[c] = rate_of(slice(logit(rates_[c] / bound), 1, log_density, rng));
   }
 }
 
@@ -240,7 +249,6 @@ void NoisyLevel::move_scale(Rng& rng) {
 
 // (G49): log s and the logits of rates in a random direction, which w follows.
 void NoisyLevel::move_along_line(Rng& rng) {
-  constexpr double kLow = -400, kHigh = 30;
   if (guess_.root.size() == 0) return;
   const NoisyLabels& labels = model_->labels;
   const Eigen::Index m = labels.size();
@@ -252,7 +260,7 @@ void NoisyLevel::move_along_line(Rng& rng) {
       std::exp(guess_.expected_log_s(place_.x)) *
       place_.whitened.covariance_times(place_.span.transposed_times(pull));
   const MatrixXd f = place_.span.times(w_), change = place_.span.times(along);
-  const double bound = rates_.size() == 2 ? 1 : rate_bound(labels.classes());
+  const double bound = bound_of_sum();
   const bool has_rates = line.size() > scale;
   const VectorXd logits = has_rates ? logits_of(rates_, bound) : VectorXd();
   const auto rates_at = [&](double t) {
@@ -263,8 +271,7 @@ void NoisyLevel::move_along_line(Rng& rng) {
     return log_s_ + (scale > 0 ? t * line[0] : 0);
   };
   const auto inside = [&](double t) {
-    const auto at = (logits + t * line.tail(logits.size())).array();
-    return (at > kLow && at < kHigh).all();
+    return within_reach(logits + t * line.tail(logits.size()));
   };
   const auto log_density = [&](double t) {
     if (!inside(t)) return -std::numeric_limits<double>::infinity();
@@ -275,7 +282,7 @@ void NoisyLevel::move_along_line(Rng& rng) {
     return has_rates ? out + log_logits_prior(model_->noise, rates, bound)
                      : out;
   };
-  if (!inside(0)) return;
+  if (!inside(0) || !along.allFinite()) return;
   const double t = slice(0, 1.5, log_density, rng);
   rates_ = rates_at(t);
   log_s_ = log_s_at(t);
@@ -337,12 +344,14 @@ void NoisyLevel::transfer(Archive& archive) {
   VectorXd x = place_.x;
   archive("x", x, Want::of(x.size()));
   archive("w", w_, w_.rows(), w_.cols());
-  archive("log_s", log_s_);
+  archive("log_s", log_s_, Want::between(-500, 500));
   archive("rates", rates_, Want::between(0, 1, rates_.size()));
   step_.transfer(archive);
   guess_.transfer(archive);
-  averages_.transfer(archive);
+  averages_.transfer(archive, guess_);
   if (!archive.reading()) return;
+  const double sum = std::accumulate(rates_.begin(), rates_.end(), 0.0);
+  archive.require(sum < bound_of_sum(), "rates", "rates below their bound");
   place_ = place_at(std::move(x));
   if (!place_.span.ok()) throw DamagedState("bandwidths without features");
   set_ridge();

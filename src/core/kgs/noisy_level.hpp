@@ -53,6 +53,7 @@ class NoisyLevel {
 
   double move_w(Rng& rng);
   void move_rates(Rng& rng);
+  double bound_of_sum() const;
   void move_scale(Rng& rng);
   void move_along_ridge(Rng& rng);
   void move_along_line(Rng& rng);
