@@ -14,9 +14,9 @@ evidence_classes <- c("a", "b", "b", "a", "b", "b")
 
 #' A fit whose own chains do not matter, on unscaled points
 evidence_fit_kgs <- function(x = evidence_points, y = evidence_classes,
-                             nugget = 0, ...) {
+                             nugget = 0, method = "hmc", ...) {
   suppressWarnings(kgs(x, y,
-    nugget = nugget, method = "hmc", scale = FALSE,
+    nugget = nugget, method = method, scale = FALSE,
     control = mcmc_control(1, 1, 2), seed = 1, ...
   ))
 }

@@ -461,12 +461,12 @@ test_that("an interrupt gives a partial fit that update() completes", {
 test_that("without a nugget \"auto\" is \"hmc\", or an error of memory", {
   # "coordinate" does not mix at this size: 3 effective draws of 2000.
   kernel <- kernel_gaussian(1)
-  expect_identical(check_kgs_method("auto", 2, 0, kernel), "hmc")
-  expect_identical(check_kgs_method("auto", 3, 0, kernel), "hmc")
-  expect_identical(check_kgs_method("auto", 2, 0.1, kernel), "block")
+  expect_identical(choose_kgs_method("auto", 2, 0, kernel), "hmc")
+  expect_identical(choose_kgs_method("auto", 3, 0, kernel), "hmc")
+  expect_identical(choose_kgs_method("auto", 2, 0.1, kernel), "leapfrog")
   withr::local_options(kernelbayes.memory_limit = 2e7)
   moons <- sim_moons(2600, seed = 1)
-  expect_error(kgs(y ~ x1 + x2, moons, rank = 20, seed = 1),
+  expect_error(kgs(y ~ x1 + x2, moons, nugget = 0, rank = 20, seed = 1),
     "nugget = \"learn\"",
     class = "kb_error_memory"
   )
