@@ -7,7 +7,7 @@
 #' * [srvm()]: sequential Bayesian kernel regression;
 #' * [tdsmc()]: its sampler for your own targets and moves;
 #' * [bark()]: additive kernels with a scale for each predictor, for numbers,
-#'   counts and classes, `vignette("bark")`;
+#'   counts and classes;
 #' * [kgs()]: classification under label noise;
 #' * [kbr()]: posteriors from simulations, without a likelihood;
 #'   [kbr_hmm()]: filter, forecasts and smoother.

@@ -18,19 +18,19 @@
 #' @srrstats {G1.6} `tools/bench/` measures, `tools/peers.R` and
 #'   `tools/peers-tuned.R` compare with other packages.
 #' @srrstats {G5.4c} The published tables are repeated by `tools/reproduce/`
-#'   and stand beside ours in `vignette("bark")` and the articles `kgs.Rmd` and
-#'   `srvm.Rmd` of `vignettes/articles`.
+#'   and stand beside ours in the articles `bark.Rmd`, `kgs.Rmd` and `srvm.Rmd`
+#'   of `vignettes/articles`.
 #' @srrstats {BS1.1} Examples of each help page and vignette enter a formula
 #'   with data, and x and y.
 #' @srrstats {BS1.2} Priors are described in general and by example in three
 #'   places.
 #' @srrstats {BS1.2a} README.md has them in its examples.
-#' @srrstats {BS1.2b} `vignette("bark")` and `vignettes/articles/srvm.Rmd`.
+#' @srrstats {BS1.2b} `bark.Rmd` and `srvm.Rmd` of `vignettes/articles`.
 #' @srrstats {BS1.2c} `?srvm_prior`, `?bark_prior`, `?noise_beta`, with
 #'   examples.
 #' @srrstats {BS4.0} Details and references of the help pages of each engine.
-#' @srrstats {BS4.1} `vignette("bark")` and the articles `srvm.Rmd`,
-#'   `kbr.Rmd` and `kgs.Rmd` of `vignettes/articles` compare with other samplers and methods;
+#' @srrstats {BS4.1} The articles `bark.Rmd`, `srvm.Rmd`, `kbr.Rmd` and
+#'   `kgs.Rmd` of `vignettes/articles` compare with other samplers and methods;
 #'   `test-bark-peer.R` with the package bark.
 #' @srrstats {RE5.0} `tools/bench/` measures it; README.md and
 #'   `vignette("kernelbayes")` tell; `estimate_cost()` continues a pilot run by
