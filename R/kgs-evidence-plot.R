@@ -12,7 +12,9 @@
 #' @return `x`, invisibly.
 #' @examples
 #' moons <- sim_moons(40, flips = 0.1, seed = 1)
-#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons,
+#'   kernel = kernel_gaussian(0.5), nugget = 0, seed = 1
+#' )
 #' plot(evidence(fit, chains = 2, iter = 200, seed = 1))
 #' @export
 plot.kb_evidence_kgs <- function(x, ...) {

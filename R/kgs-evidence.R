@@ -109,6 +109,11 @@
 #' @examples
 #' moons <- sim_moons(40, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' evidence(fit, seed = 1)
+#' # Of the model without a nugget, for every rate of wrong labels:
+#' fit <- kgs(y ~ x1 + x2, moons,
+#'   kernel = kernel_gaussian(0.5), nugget = 0, seed = 1
+#' )
 #' z <- evidence(fit, chains = 2, iter = 200, seed = 1)
 #' z
 #' z$rate_mode
