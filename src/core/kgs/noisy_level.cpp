@@ -1,10 +1,10 @@
 #include "noisy_level.hpp"
 
+#include <numeric>
+
 #include "kernelbayes/constants.hpp"
 #include "normal_vector.hpp"
 #include "slice.hpp"
-
-#include <numeric>
 
 namespace kernelbayes {
 namespace kgs {
