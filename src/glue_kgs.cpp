@@ -72,7 +72,7 @@ SEXP kgs_open_cpp(Rcpp::List config, Rcpp::List data,
   const Schedule schedule = schedule_from_r(config, "beta");
   if (Rcpp::as<std::string>(config["method"]) == "leapfrog") {
     kgs::NoisyModel model = kgs_r::noisy_model(config, data);
-    require(model.sites.precision.size() > 0, "no sites");
+    require(model.sites.information.size() > 0, "no sites");
     return open_tempered<kgs::NoisyLevel>(schedule, std::move(model), state);
   }
   kgs::Model model(kgs_r::data(data), settings(config));

@@ -43,11 +43,14 @@ void check_sizes(const kgs::NoisyModel& model) {
       model.learned ? model.learned->points.rows() : model.features.rows();
   const Eigen::Index n = model.learned ? model.learned->design.cols() : 0;
   const kgs::Proposal& at = model.proposal;
-  const bool has_sites = model.sites.precision.size() > 0;
+  const kgs::Sites& sites = model.sites;
+  const Eigen::Index functions = model.labels.functions();
   require(rows == m, "points and labels disagree");
-  require(!has_sites || (model.sites.precision.size() == m &&
-                         model.sites.pull.rows() == m &&
-                         model.sites.pull.cols() == model.labels.functions()),
+  require(sites.information.size() == 0 ||
+              (sites.information.rows() == m &&
+               sites.information.cols() == model.labels.all_functions() &&
+               sites.eta.rows() == m && sites.eta.cols() == functions &&
+               sites.slope.rows() == m && sites.slope.cols() == functions),
           "sites and labels disagree");
   require(at.centre.size() == n && at.slope.size() == n &&
               at.root.rows() == n && at.root.cols() == n,
@@ -57,9 +60,9 @@ void check_sizes(const kgs::NoisyModel& model) {
 }  // namespace
 
 // config: noise, scale (learned, log_s, sd), learned (NULL, or kernel, pivots,
-// bias, offset, design), sites (NULL, or precision, pull), proposal (centre,
-// root, slope), start (log_s, sd, rate). data: points (features, if the kernel
-// is given), label from 0, classes, weight.
+// bias, offset, design), sites (NULL, or information, eta, slope), proposal
+// (centre, root, slope), start (log_s, sd, rate). data: points (features, if
+// the kernel is given), label from 0, classes, weight.
 kgs::NoisyModel kgs_r::noisy_model(const Rcpp::List& config,
                                    const Rcpp::List& data) {
   kgs::NoisyModel out{kgs::NoisyLabels(get<int>(data, "label"), data["classes"],
@@ -77,8 +80,9 @@ kgs::NoisyModel kgs_r::noisy_model(const Rcpp::List& config,
   }
   const Rcpp::RObject sites = config["sites"];
   if (!sites.isNULL()) {
-    out.sites = {vector(Rcpp::List(sites), "precision"),
-                 matrix(Rcpp::List(sites), "pull")};
+    const Rcpp::List list(sites);
+    out.sites = {matrix(list, "information"), matrix(list, "eta"),
+                 matrix(list, "slope")};
   }
   const Rcpp::List proposal = config["proposal"];
   out.proposal = {vector(proposal, "centre"), vector(proposal, "slope"),
@@ -102,8 +106,9 @@ Rcpp::List kgs_sites_cpp(Rcpp::List config, Rcpp::List data,
   if (!span.ok()) throw std::invalid_argument("no features");
   const kgs::Sites sites = kgs::find_sites(
       model, span, std::exp(parameters.log_s(at)), parameters.rates(at));
-  return Rcpp::List::create(Rcpp::_["precision"] = sites.precision,
-                            Rcpp::_["pull"] = sites.pull);
+  return Rcpp::List::create(Rcpp::_["information"] = sites.information,
+                            Rcpp::_["eta"] = sites.eta,
+                            Rcpp::_["slope"] = sites.slope);
 }
 
 // The approximate log evidence of parameters and its derivatives.
@@ -113,7 +118,7 @@ Rcpp::List kgs_mode_cpp(Rcpp::List config, Rcpp::List data,
   const kgs::NoisyModel model = kgs_r::noisy_model(config, data);
   require(at.size() == kgs::Parameters(model).size(),
           "wrong number of parameters");
-  require(model.sites.precision.size() > 0, "no sites");
+  require(model.sites.information.size() > 0, "no sites");
   VectorXd slope;
   const double value = kgs::approximate_evidence(model, at, slope);
   return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["slope"] = slope);
@@ -175,12 +180,12 @@ std::vector<double> kgs_noisy_ratio_cpp(Rcpp::List config, Rcpp::List data,
   const kgs::NoisyModel model = kgs_r::noisy_model(config, data);
   const Eigen::Index n = log_s.size(), rank = model.rank();
   const Eigen::Index functions = model.labels.functions();
-  require(model.sites.precision.size() > 0 &&
-              static_cast<Eigen::Index>(draws.size()) ==
-                  rank * functions * n &&
+  require(model.sites.information.size() > 0 &&
+              static_cast<Eigen::Index>(draws.size()) == rank * functions * n &&
               rates.cols() == n && log_inverse.cols() == n,
           "draws disagree");
   std::vector<double> out(n);
+  const kgs::Normals normals = model.sites.of_contrasts();
   for (Eigen::Index d = 0; d < n; ++d) {
     const kgs::Span span = kgs::span_at(model, log_inverse.col(d));
     if (!span.ok()) {
@@ -188,16 +193,16 @@ std::vector<double> kgs_noisy_ratio_cpp(Rcpp::List config, Rcpp::List data,
       continue;
     }
     const double s = std::exp(log_s[d]);
-    const kgs::Whitened guess(span, s, model.sites);
+    const kgs::Whitened guess(span, s, normals);
     const Eigen::Map<const MatrixXd> given(&draws[d * rank * functions], rank,
                                            functions);
-    const MatrixXd w = is_z ? guess.to_w(given) : MatrixXd(given);
-    const MatrixXd z = is_z ? MatrixXd(given) : guess.to_z(given);
+    const MatrixXd u = is_z ? guess.to_u(given) : span.to_u(given);
+    const MatrixXd w = is_z ? span.to_w(u) : MatrixXd(given);
+    const MatrixXd z = is_z ? MatrixXd(given) : guess.to_z(u);
     const kgs::Rates each(rates.col(d).data(),
                           rates.col(d).data() + rates.rows());
-    out[d] = model.labels.value(s * span.times(w), each) -
-             0.5 * w.squaredNorm() + 0.5 * z.squaredNorm() +
-             guess.log_volume();
+    out[d] = model.labels.value(s * span.kernel().times(u), each) -
+             0.5 * w.squaredNorm() + 0.5 * z.squaredNorm() + guess.log_volume();
   }
   return out;
 }

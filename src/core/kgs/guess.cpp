@@ -43,7 +43,7 @@ Rates rates_of(const VectorXd& logits, double bound) {
 }
 
 Guess::Guess(const NoisyModel& model)
-    : sites(model.sites),
+    : normals(model.sites.of_all(model.labels)),
       proposal(model.proposal),
       log_s(model.learns_scale ? model.start_log_s : model.log_s) {
   const Index scale = model.learns_scale ? 1 : 0;
@@ -51,12 +51,13 @@ Guess::Guess(const NoisyModel& model)
   root = 0.5 * MatrixXd::Identity(n, n);
   if (scale > 0) root(0, 0) = std::max(model.start_sd, 0.05);
   if (scale == 0) proposal.slope.setZero();
-  drift = MatrixXd::Zero(model.labels.size() * model.labels.functions(), n);
+  drift = MatrixXd::Zero(normals.pull.size(), n);
 }
 
 void Guess::transfer(Archive& archive) {
-  archive("precision", sites.precision, Want::positive(sites.precision.size()));
-  archive("pull", sites.pull, sites.pull.rows(), sites.pull.cols());
+  const Index m = normals.pull.rows(), functions = normals.pull.cols();
+  archive("precision", normals.precision, m, functions);
+  archive("pull", normals.pull, m, functions);
   archive("drift", drift, drift.rows(), drift.cols());
   archive("centre", proposal.centre, Want::of(proposal.centre.size()));
   archive("slope", proposal.slope, Want::of(proposal.slope.size()));
@@ -64,6 +65,8 @@ void Guess::transfer(Archive& archive) {
   archive("expected_log_s", log_s);
   archive("line_root", root, root.rows(), root.cols());
   if (!archive.reading()) return;
+  archive.require(normals.precision.minCoeff() > 0, "precision",
+                  "positive precisions");
   const bool positive = (proposal.root.diagonal().array() > 0).all() &&
                         (root.diagonal().array() > 0).all();
   archive.require(positive, "root", "a positive diagonal");
@@ -79,39 +82,37 @@ void Averages::add(const NoisyModel& model, const VectorXd& x, double log_s,
   MatrixXd slope, changed;
   double ignored;
   labels.value(eta, rates, slope, ignored);
-  const VectorXd precision = labels.information(eta, rates);
+  const MatrixXd precision = labels.information(eta, rates);
+  const MatrixXd all_eta = labels.all_of(eta), all_slope = labels.all_of(slope);
 
   VectorXd theta(x.size() + scale + n_rates);
-  MatrixXd drift(eta.size(), scale + n_rates);
+  MatrixXd drift(all_eta.size(), scale + n_rates);
   theta.head(x.size()) = x;
   if (scale > 0) {
     theta[x.size()] = log_s;
-    drift.col(0) = flat(slope - precision.asDiagonal() * eta);
+    drift.col(0) = flat(all_slope - precision.cwiseProduct(all_eta));
   }
   theta.tail(n_rates) = logits;
   for (Index c = 0; c < n_rates; ++c) {
     VectorXd near = logits;
     near[c] += kStep;
     labels.value(eta, rates_of(near, bound), changed, ignored);
-    drift.col(scale + c) = flat(changed - slope) / kStep;
+    drift.col(scale + c) = flat(labels.all_of(changed - slope)) / kStep;
   }
-  if (count_++ == 0) {
-    sum_ = VectorXd::Zero(theta.size());
-    precision_ = VectorXd::Zero(precision.size());
-  }
+  if (count_++ == 0) sum_ = VectorXd::Zero(theta.size());
   sum_ += theta;
-  precision_ += precision;
+  accumulate(precision_, precision);
   accumulate(squares_, theta * theta.transpose());
-  accumulate(eta_, eta);
-  accumulate(slope_, slope);
+  accumulate(eta_, all_eta);
+  accumulate(slope_, all_slope);
   accumulate(drift_, drift);
 }
 
 void Averages::improve(Guess& guess, bool learns_scale) {
   if (count_ == 0) return;
-  guess.sites.precision = precision_ / count_;
-  guess.sites.pull =
-      (guess.sites.precision.asDiagonal() * eta_ + slope_) / count_;
+  guess.normals.precision = precision_ / count_;
+  guess.normals.pull =
+      (guess.normals.precision.cwiseProduct(eta_) + slope_) / count_;
   guess.drift = drift_ / count_;
 
   const VectorXd mean = sum_ / count_;
@@ -144,9 +145,10 @@ void Averages::transfer(Archive& archive, const Guess& guess) {
   archive("averaged", count_, Want::tally());
   if (count_ == 0) return;
   const Index n = guess.proposal.centre.size() + guess.root.rows();
-  const Index m = guess.sites.pull.rows(), functions = guess.sites.pull.cols();
+  const Index m = guess.normals.pull.rows();
+  const Index functions = guess.normals.pull.cols();
   archive("sum", sum_, Want::of(n));
-  archive("precisions", precision_, Want::positive(m));
+  archive("precisions", precision_, m, functions);
   archive("squares", squares_, n, n);
   archive("etas", eta_, m, functions);
   archive("slopes", slope_, m, functions);

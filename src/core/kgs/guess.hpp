@@ -28,13 +28,13 @@ struct Guess {
   }
   void transfer(Archive& archive);
 
-  Sites sites;
+  Normals normals;  // of all functions
   Proposal proposal;
   double log_s;
   /// The factor of the covariance of log s and logits of rates given x.
   Eigen::MatrixXd root;
   /// Derivatives of the pull less the precision times eta with respect to
-  /// these: data and functions x parameters.
+  /// these: data and all functions x parameters.
   Eigen::MatrixXd drift;
 };
 
@@ -49,8 +49,8 @@ class Averages {
 
  private:
   double count_ = 0;
-  Eigen::VectorXd sum_, precision_;
-  Eigen::MatrixXd squares_, eta_, slope_, drift_;
+  Eigen::VectorXd sum_;
+  Eigen::MatrixXd precision_, squares_, eta_, slope_, drift_;
 };
 
 }  // namespace kgs

@@ -15,13 +15,6 @@ using Eigen::VectorXd;
 
 constexpr double kLeast = 1e-300;
 
-double normal_cdf(double x) {
-  constexpr double kRootHalf = 0.70710678118654752440;
-  return 0.5 * std::erfc(-x * kRootHalf);
-}
-
-double normal_density(double x) { return std::exp(log_normal_density(x)); }
-
 constexpr double kNormalHeight = 0.39894228040143267794;  // 1 / sqrt(2 pi)
 
 // One logarithm for eight numbers where their product is far from underflow.
@@ -86,14 +79,32 @@ NoisyLabels::Mixture NoisyLabels::mixture(int label, const Rates& rates) const {
   return {base, 1 - rates.front() - rates.back()};
 }
 
-VectorXd NoisyLabels::classes_of(
-    const Eigen::Ref<const Eigen::RowVectorXd>& eta) const {
-  if (classes_ == 2) {
-    return Eigen::Vector2d(normal_cdf(-eta[0]), normal_cdf(eta[0]));
-  }
-  VectorXd out = kGumbel * (contrasts_ * eta.transpose());
-  out = (out.array() - out.maxCoeff()).exp();
-  return out / out.sum();
+MatrixXd NoisyLabels::all_of(const MatrixXd& functions) const {
+  if (classes_ == 2) return functions;
+  return functions * contrasts_.transpose();
+}
+
+MatrixXd NoisyLabels::contrasts_of(const MatrixXd& all) const {
+  if (classes_ == 2) return all;
+  return all * contrasts_;
+}
+
+// Probabilities of classes with noise, without wrong labels.
+MatrixXd NoisyLabels::softmax(const MatrixXd& eta) const {
+  MatrixXd out = eta * (-kGumbel * contrasts_.transpose());
+  VectorXd least = out.col(0);
+  for (int c = 1; c < classes_; ++c) least = least.cwiseMin(out.col(c));
+  out.colwise() -= least;
+  Arithmetic::best().exp_minus(out, out);
+  VectorXd sum = out.col(0);
+  for (int c = 1; c < classes_; ++c) sum += out.col(c);
+  return sum.cwiseInverse().asDiagonal() * out;
+}
+
+VectorXd NoisyLabels::own(const MatrixXd& classes) const {
+  VectorXd out(size());
+  for (int i = 0; i < size(); ++i) out[i] = classes(i, label_[i]);
+  return out;
 }
 
 VectorXd NoisyLabels::margins(const MatrixXd& eta) const {
@@ -101,12 +112,9 @@ VectorXd NoisyLabels::margins(const MatrixXd& eta) const {
 }
 
 VectorXd NoisyLabels::shares(const MatrixXd& eta) const {
+  if (classes_ > 2) return own(softmax(eta));
   VectorXd out(size()), ignored(size());
-  if (classes_ == 2) {
-    Arithmetic::best().normal(margins(eta), out, ignored);
-    return out;
-  }
-  for (int i = 0; i < size(); ++i) out[i] = classes_of(eta.row(i))[label_[i]];
+  Arithmetic::best().normal(margins(eta), out, ignored);
   return out;
 }
 
@@ -178,14 +186,12 @@ double NoisyLabels::value(const MatrixXd& eta, const Rates& rates,
       }
     }
   } else {
-    for (int i = 0; i < size(); ++i) {
-      const VectorXd own = classes_of(eta.row(i));
-      share[i] = own[label_[i]];
-      slope.row(i) = share[i] * kGumbel *
-                     (contrasts_.row(label_[i]) - own.transpose() * contrasts_);
-    }
+    MatrixXd classes = softmax(eta);
+    share = own(classes);
     p = probabilities(share, rates);
-    slope = (gain * p.cwiseInverse()).asDiagonal() * slope;
+    for (int i = 0; i < size(); ++i) classes(i, label_[i]) -= 1;
+    const VectorXd by = -gain * kGumbel * share.cwiseQuotient(p);
+    slope = by.asDiagonal() * (classes * contrasts_);
   }
   const double others = classes_ - 1;
   const VectorXd of_rate =
@@ -196,25 +202,33 @@ double NoisyLabels::value(const MatrixXd& eta, const Rates& rates,
   return sum_of_logs_by_weight(p) + below_floor(eta, p, rates);
 }
 
-VectorXd NoisyLabels::information(const MatrixXd& eta,
+MatrixXd NoisyLabels::information(const MatrixXd& eta,
                                   const Rates& rates) const {
   constexpr double kSmall = 1e-8, kNearZero = 1e-12;
-  VectorXd out(size());
-  const VectorXd share = classes_ == 2 ? shares(eta) : VectorXd();
-  for (int i = 0; i < size(); ++i) {
-    const Mixture mix = mixture(label_[i], rates);
-    if (classes_ == 2) {
-      const double p = mix.base + mix.gain * share[i];
-      const double slope = mix.gain * normal_density(eta(i, 0));
-      out[i] = slope * slope / std::max(p * (1 - p), kNearZero);
-    } else {
-      const VectorXd shares = classes_of(eta.row(i));
-      out[i] = std::max(mix.gain, 0.0) * kGumbel * kGumbel *
-               (1 - shares.squaredNorm()) / (classes_ - 1);
+  MatrixXd out(size(), all_functions());
+  if (classes_ == 2) {
+    VectorXd share(size()), bell(size());
+    Arithmetic::best().normal(margins(eta), share, bell);
+    const VectorXd p = probabilities(share, rates);
+    const double height = mixture(0, rates).gain * kNormalHeight;
+    out = (height * bell.array()).square() /
+          (p.array() * (1 - p.array())).max(kNearZero);
+  } else {
+    const MatrixXd classes = softmax(eta);
+    const Mixture mix = mixture(0, rates);
+    const auto squares = classes.array().square();
+    const MatrixXd by_label =
+        squares / (mix.base + mix.gain * classes.array()).max(kNearZero);
+    const VectorXd sum = by_label.rowwise().sum();
+    const double scale = mix.gain * mix.gain * kGumbel * kGumbel;
+    for (int c = 0; c < classes_; ++c) {
+      const auto p = classes.col(c).array(), q = by_label.col(c).array();
+      out.col(c) =
+          scale * (q * (1 - p).square() + p.square() * (sum.array() - q));
     }
-    out[i] = std::max(weight(i) * out[i], kSmall);
   }
-  return out;
+  if (weight_.size() > 0) out = weight_.asDiagonal() * out;
+  return out.cwiseMax(kSmall);
 }
 
 VectorXd NoisyLabels::wrong(const MatrixXd& eta, const Rates& rates) const {

@@ -19,6 +19,12 @@ class NoisyLabels {
   int size() const { return static_cast<int>(label_.size()); }
   int classes() const { return classes_; }
   int functions() const { return classes_ == 2 ? 1 : classes_ - 1; }
+  /// Of two classes the function, of more those of all classes, (G50).
+  int all_functions() const { return classes_ == 2 ? 1 : classes_; }
+  /// From columns of functions to those of all functions, which add up to 0,
+  /// and back.
+  Eigen::MatrixXd all_of(const Eigen::MatrixXd& functions) const;
+  Eigen::MatrixXd contrasts_of(const Eigen::MatrixXd& all) const;
   int label(int datum) const { return label_[datum]; }
 
   /// P of each datum; eta: data x functions.
@@ -29,15 +35,11 @@ class NoisyLabels {
   /// And its derivatives with respect to eta and to one common rate.
   double value(const Eigen::MatrixXd& eta, const Rates& rates,
                Eigen::MatrixXd& slope, double& rate_slope) const;
-  /// About the expected curvature of each datum, (G35), the mean over
-  /// functions.
-  Eigen::VectorXd information(const Eigen::MatrixXd& eta,
+  /// The expected curvature of each datum by each of all functions, (G35).
+  Eigen::MatrixXd information(const Eigen::MatrixXd& eta,
                               const Rates& rates) const;
   /// The probability that each label is wrong, (G34).
   Eigen::VectorXd wrong(const Eigen::MatrixXd& eta, const Rates& rates) const;
-  /// Probabilities of classes with noise, without wrong labels; one row of eta.
-  Eigen::VectorXd classes_of(
-      const Eigen::Ref<const Eigen::RowVectorXd>& eta) const;
 
  private:
   struct Mixture {
@@ -45,6 +47,8 @@ class NoisyLabels {
   };
   Mixture mixture(int label, const Rates& rates) const;
   Eigen::VectorXd margins(const Eigen::MatrixXd& eta) const;
+  Eigen::MatrixXd softmax(const Eigen::MatrixXd& eta) const;
+  Eigen::VectorXd own(const Eigen::MatrixXd& classes) const;
   Eigen::VectorXd probabilities(const Eigen::VectorXd& shares,
                                 const Rates& rates) const;
   double sum_of_logs_by_weight(const Eigen::VectorXd& p) const;

@@ -63,8 +63,9 @@ NoisyLevel::NoisyLevel(const NoisyModel& model, int, Rng& rng)
   }
   if (!place_.span.ok()) place_ = place_at(VectorXd::Zero(n));
   set_ridge();
-  w_ = place_.whitened.to_w(
-      normal_matrix(model.rank(), model.labels.functions(), rng));
+  const MatrixXd u = place_.whitened.to_u(
+      normal_matrix(model.rank(), model.labels.all_functions(), rng));
+  w_ = place_.span.to_w(model.labels.contrasts_of(u));
   log_s_ = model.learns_scale
                ? guess_.expected_log_s(place_.x) + model.start_sd * rng.normal()
                : model.log_s;
@@ -88,7 +89,7 @@ NoisyLevel::Place NoisyLevel::place_at(VectorXd x) const {
   out.span = span_at(*model_, log_inverse(x));
   if (out.span.ok()) {
     out.whitened =
-        Whitened(out.span, std::exp(guess_.expected_log_s(x)), guess_.sites);
+        Whitened(out.span, std::exp(guess_.expected_log_s(x)), guess_.normals);
   }
   out.x = std::move(x);
   return out;
@@ -137,21 +138,36 @@ void NoisyLevel::adapt(const Turn& turn) {
 
 void NoisyLevel::set_ridge() {
   if (model_->learned || !model_->learns_scale) return;
-  ridge_ = Ridge(place_.span, guess_.sites);
+  ridge_ = Ridge(place_.span, guess_.normals);
+}
+
+// Of all functions, (G50): the one that labels do not see has its prior.
+MatrixXd NoisyLevel::draw_all(const MatrixXd& w, Rng& rng) const {
+  const NoisyLabels& labels = model_->labels;
+  MatrixXd out = labels.all_of(w);
+  if (labels.classes() == 2) return out;
+  out.colwise() += normal_vector(out.rows(), rng) /
+                   std::sqrt(static_cast<double>(labels.classes()));
+  return out;
 }
 
 // Leapfrog steps between which z and the momentum rotate: (G40).
 double NoisyLevel::move_w(Rng& rng) {
   constexpr int kMostSteps = 40;
+  const NoisyLabels& labels = model_->labels;
   const Span& span = place_.span;
-  MatrixXd z = place_.whitened.to_z(w_), w = w_, slope, pull;
-  MatrixXd momentum = normal_matrix(z.rows(), z.cols(), rng);
+  MatrixXd u = span.to_u(draw_all(w_, rng)), z = place_.whitened.to_z(u);
+  MatrixXd momentum = normal_matrix(z.rows(), z.cols(), rng), slope, pull;
   double ignored;
   const auto evaluate = [&] {
     const double value =
-        model_->labels.value(s() * span.times(w), rates_, slope, ignored);
-    pull = place_.whitened.slope(s() * span.transposed_times(slope) - w) + z;
-    return value - 0.5 * w.squaredNorm();
+        labels.value(s() * span.kernel().times(labels.contrasts_of(u)), rates_,
+                     slope, ignored);
+    const MatrixXd gram = span.gram_times(u);
+    const MatrixXd of_u =
+        labels.all_of(s() * span.kernel().transposed_times(slope));
+    pull = place_.whitened.slope(of_u - gram) + z;
+    return value - 0.5 * u.cwiseProduct(gram).sum();
   };
   const double before = evaluate() - 0.5 * momentum.squaredNorm();
   const double length = kPi / 2 * (0.8 + 0.4 * rng.uniform());
@@ -166,13 +182,13 @@ double NoisyLevel::move_w(Rng& rng) {
     const MatrixXd from = z;
     z = cosine * from + sine * momentum;
     momentum = cosine * momentum - sine * from;
-    w = place_.whitened.to_w(z);
+    u = place_.whitened.to_u(z);
     after = evaluate();
     momentum += 0.5 * size * pull;
   }
   const double gain = after - 0.5 * momentum.squaredNorm() - before;
   if (!std::isfinite(gain)) return 0;
-  if (rng.uniform() < std::exp(gain)) w_ = w;
+  if (rng.uniform() < std::exp(gain)) w_ = span.to_w(labels.contrasts_of(u));
   return std::min(1.0, std::exp(gain));
 }
 
@@ -211,18 +227,19 @@ double NoisyLevel::log_scale_prior(double log_s) const {
 // Given z of the approximation at each s: directions that labels determine keep
 // s w, the others w, (G46).
 void NoisyLevel::move_along_ridge(Rng& rng) {
-  const MatrixXd z = ridge_.to_z(w_, s());
+  const NoisyLabels& labels = model_->labels;
+  const MatrixXd z = ridge_.to_z(draw_all(w_, rng), s());
   log_s_ = slice(
       log_s_, 0.3,
       [&](double t) {
         const double scale = std::exp(t);
         const MatrixXd w = ridge_.to_w(z, scale);
-        return model_->labels.value(scale * place_.span.times(w), rates_) -
-               0.5 * w.squaredNorm() + ridge_.log_volume(scale) +
-               log_scale_prior(t);
+        const MatrixXd f = place_.span.times(labels.contrasts_of(w));
+        return labels.value(scale * f, rates_) - 0.5 * w.squaredNorm() +
+               ridge_.log_volume(scale) + log_scale_prior(t);
       },
       rng);
-  w_ = ridge_.to_w(z, s());
+  w_ = labels.contrasts_of(ridge_.to_w(z, s()));
 }
 
 // Given w, then given s w: (G36).
@@ -255,11 +272,14 @@ void NoisyLevel::move_along_line(Rng& rng) {
   const Eigen::Index scale = model_->learns_scale ? 1 : 0;
   const VectorXd line = guess_.root * normal_vector(guess_.root.rows(), rng);
   const VectorXd by_line = guess_.drift * line;
-  const Eigen::Map<const MatrixXd> pull(by_line.data(), m, labels.functions());
-  const MatrixXd along =
+  const Eigen::Map<const MatrixXd> pull(by_line.data(), m,
+                                        labels.all_functions());
+  const Span& span = place_.span;
+  const MatrixXd along_u = labels.contrasts_of(
       std::exp(guess_.expected_log_s(place_.x)) *
-      place_.whitened.covariance_times(place_.span.transposed_times(pull));
-  const MatrixXd f = place_.span.times(w_), change = place_.span.times(along);
+      place_.whitened.solve(span.kernel().transposed_times(pull)));
+  const MatrixXd along = span.to_w(along_u);
+  const MatrixXd f = span.times(w_), change = span.kernel().times(along_u);
   const double bound = bound_of_sum();
   const bool has_rates = line.size() > scale;
   const VectorXd logits = has_rates ? logits_of(rates_, bound) : VectorXd();
@@ -289,13 +309,14 @@ void NoisyLevel::move_along_line(Rng& rng) {
   w_ += t * along;
 }
 
-double NoisyLevel::log_density(const Place& place, const MatrixXd& w,
+double NoisyLevel::log_density(const Place& place, const MatrixXd& u,
                                double log_s) const {
+  const NoisyLabels& labels = model_->labels;
   const VectorXd h = guess_.h(place.x);
-  double out =
-      model_->labels.value(std::exp(log_s) * place.span.times(w), rates_) -
-      0.5 * w.squaredNorm() + place.whitened.log_volume() -
-      0.5 * h.squaredNorm();
+  const MatrixXd f = place.span.kernel().times(labels.contrasts_of(u));
+  double out = labels.value(std::exp(log_s) * f, rates_) -
+               0.5 * u.cwiseProduct(place.span.gram_times(u)).sum() +
+               place.whitened.log_volume() - 0.5 * h.squaredNorm();
   if (model_->learns_scale) out += log_scale_prior(log_s);
   return out;
 }
@@ -315,12 +336,13 @@ void NoisyLevel::move_bandwidths(Rng& rng) {
       log_s_ + guess_.expected_log_s(x) - guess_.expected_log_s(from);
   Place to = place_at(std::move(x));
   if (!to.span.ok()) return;
-  const MatrixXd w = to.whitened.to_w(place_.whitened.to_z(w_));
-  double gain = log_density(to, w, log_s) - log_density(place_, w_, log_s_);
+  const MatrixXd u = place_.span.to_u(draw_all(w_, rng));
+  const MatrixXd to_u = to.whitened.to_u(place_.whitened.to_z(u));
+  double gain = log_density(to, to_u, log_s) - log_density(place_, u, log_s_);
   if (!walk) gain += 0.5 * (to.x.squaredNorm() - from.squaredNorm());
   if (!(std::log(1 - rng.uniform()) < gain)) return;
   place_ = std::move(to);
-  w_ = w;
+  w_ = place_.span.to_w(model_->labels.contrasts_of(to_u));
   log_s_ = log_s;
 }
 

@@ -48,7 +48,8 @@ class NoisyLevel {
   Eigen::MatrixXd eta() const;
   Eigen::VectorXd log_inverse(const Eigen::VectorXd& x) const;
   Place place_at(Eigen::VectorXd x) const;
-  double log_density(const Place& place, const Eigen::MatrixXd& w,
+  Eigen::MatrixXd draw_all(const Eigen::MatrixXd& w, Rng& rng) const;
+  double log_density(const Place& place, const Eigen::MatrixXd& u,
                      double log_s) const;
 
   double move_w(Rng& rng);

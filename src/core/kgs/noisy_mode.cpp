@@ -24,11 +24,10 @@ double log_rate_prior(const Noise& noise, double rate, double bound,
 Sites sites_at(const NoisyLabels& labels, const MatrixXd& eta,
                const Rates& rates) {
   Sites out;
-  MatrixXd slope;
   double ignored;
-  labels.value(eta, rates, slope, ignored);
-  out.precision = labels.information(eta, rates);
-  out.pull = out.precision.asDiagonal() * eta + slope;
+  labels.value(eta, rates, out.slope, ignored);
+  out.information = labels.information(eta, rates);
+  out.eta = eta;
   return out;
 }
 
@@ -87,19 +86,36 @@ Span span_at(const NoisyModel& model, const VectorXd& log_inverse) {
                        : Span(model.features);
 }
 
+Normals Sites::of_all(const NoisyLabels& labels) const {
+  return {information,
+          information.cwiseProduct(labels.all_of(eta)) + labels.all_of(slope)};
+}
+
+Normals Sites::of_contrasts() const {
+  const VectorXd mean =
+      information.rowwise().sum() / static_cast<double>(eta.cols());
+  return {mean, mean.asDiagonal() * eta + slope};
+}
+
+// Steps are halved with more classes: the curvature by contrasts is up to twice
+// the information by functions, (G50).
 Sites find_sites(const NoisyModel& model, const Span& span, double s,
                  const Rates& rates) {
-  constexpr int kSteps = 12;
+  constexpr int kSteps = 20;
   constexpr double kLong = 3, kShort = 1e-2;
-  MatrixXd w = MatrixXd::Zero(model.rank(), model.labels.functions());
-  const double root = std::sqrt(static_cast<double>(w.size()));
+  const NoisyLabels& labels = model.labels;
+  MatrixXd u = MatrixXd::Zero(model.rank(), labels.functions());
+  const double root = std::sqrt(static_cast<double>(u.size()));
   for (int k = 0; k < kSteps; ++k) {
-    const Sites sites = sites_at(model.labels, s * span.times(w), rates);
-    const MatrixXd step = Whitened(span, s, sites).mean() - w;
-    w += (step.norm() > kLong * root ? 0.5 : 1.0) * step;
-    if (step.norm() < kShort * root) break;
+    const Sites sites = sites_at(labels, s * span.kernel().times(u), rates);
+    const Whitened guess(span, s, sites.of_all(labels));
+    const MatrixXd step = labels.contrasts_of(guess.mean()) - u;
+    const double length = span.to_w(step).norm();
+    const bool half = labels.classes() > 2 || length > kLong * root;
+    u += (half ? 0.5 : 1.0) * step;
+    if (length < kShort * root) break;
   }
-  return sites_at(model.labels, s * span.times(w), rates);
+  return sites_at(labels, s * span.kernel().times(u), rates);
 }
 
 // (G42) and its derivatives by (G43) and (G44).
@@ -114,8 +130,9 @@ double approximate_evidence(const NoisyModel& model, const VectorXd& at,
     return -std::numeric_limits<double>::infinity();
   }
   const MatrixXd features = s * span.features();
-  const Whitened guess(span, s, model.sites);
-  const MatrixXd& w = guess.mean();
+  const Normals normals = model.sites.of_contrasts();
+  const Whitened guess(span, s, normals);
+  const MatrixXd w = span.to_w(guess.mean());
   MatrixXd of_eta;
   double of_rate;
   double out = model.labels.value(features * w, rates, of_eta, of_rate) -
@@ -126,19 +143,19 @@ double approximate_evidence(const NoisyModel& model, const VectorXd& at,
   }
   if (parameters.s_at() >= 0 || parameters.h_at() >= 0) {
     const MatrixXd of_w = features.transpose() * of_eta - w;
-    MatrixXd back = guess.slope(of_w);
-    const auto upper =
-        guess.factor().transpose().triangularView<Eigen::Upper>();
-    upper.solveInPlace(back);
-    MatrixXd inverse = guess.slope(MatrixXd::Identity(w.rows(), w.rows()));
-    upper.solveInPlace(inverse);
+    const auto covariance_times = [&](const MatrixXd& v) {
+      return span.to_w(guess.solve(span.factor_times(v)));
+    };
+    const MatrixXd back = covariance_times(of_w);
+    const MatrixXd inverse =
+        covariance_times(MatrixXd::Identity(w.rows(), w.rows()));
     const MatrixXd across = back * w.transpose();
     const MatrixXd of_square = -0.5 * (static_cast<double>(w.cols()) * inverse +
                                        across + across.transpose());
     MatrixXd of_features = features * (2 * of_square);
-    of_features = model.sites.precision.asDiagonal() * of_features;
+    of_features = normals.precision.col(0).asDiagonal() * of_features;
     of_features.noalias() += of_eta * w.transpose();
-    of_features.noalias() += model.sites.pull * back.transpose();
+    of_features.noalias() += normals.pull * back.transpose();
     if (parameters.s_at() >= 0) {
       slope[parameters.s_at()] = of_features.cwiseProduct(features).sum();
     }

@@ -8,11 +8,23 @@
 namespace kernelbayes {
 namespace kgs {
 
-/// A normal approximation of the likelihood of eta, the same for every function
-/// but for the mean: precisions of each datum, and precisions times means.
+/// Normal approximations of the likelihood of functions, each independent of
+/// the others: precisions of each datum (one column: those of every function),
+/// and precisions times means.
+struct Normals {
+  Eigen::MatrixXd precision, pull;  // data x functions
+};
+
+/// The likelihood near eta: its slope there by eta, and the information of each
+/// datum by all functions.
 struct Sites {
-  Eigen::VectorXd precision;  // data
-  Eigen::MatrixXd pull;       // data x functions
+  /// Of all functions, (G50).
+  Normals of_all(const NoisyLabels& labels) const;
+  /// Of the contrasts, with the mean information.
+  Normals of_contrasts() const;
+
+  Eigen::MatrixXd information;  // data x all functions
+  Eigen::MatrixXd eta, slope;   // data x functions
 };
 
 /// Bandwidths that are learned, (G37): the logarithms of their inverses are

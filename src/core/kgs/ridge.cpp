@@ -5,35 +5,52 @@
 namespace kernelbayes {
 namespace kgs {
 
+using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-Ridge::Ridge(const Span& span, const Sites& sites) {
-  linalg::Spectrum spectrum = linalg::spectrum(span.squares(sites.precision));
-  values_ = spectrum.values.cwiseMax(0);
-  vectors_ = std::move(spectrum.vectors);
-  pull_ = vectors_.transpose() * (span.transposed_times(sites.pull));
+Ridge::Ridge(const Span& span, const Normals& normals) {
+  const MatrixXd pull = span.kernel().transposed_times(normals.pull);
+  for (Index c = 0; c < pull.cols(); ++c) {
+    linalg::Spectrum spectrum =
+        linalg::spectrum(span.kernel().squares(normals.precision.col(c)));
+    each_.push_back({spectrum.values.cwiseMax(0), VectorXd(), MatrixXd()});
+    each_.back().pull = spectrum.vectors.transpose() * pull.col(c);
+    each_.back().vectors = std::move(spectrum.vectors);
+  }
 }
 
-VectorXd Ridge::root(double s) const {
-  return (1 + s * s * values_.array()).sqrt();
+VectorXd Ridge::One::root(double s) const {
+  return (1 + s * s * values.array()).sqrt();
 }
 
 MatrixXd Ridge::to_w(const MatrixXd& z, double s) const {
-  const VectorXd inverse = root(s).cwiseInverse();
-  const MatrixXd mean = s * (inverse.cwiseAbs2().asDiagonal() * pull_);
-  return vectors_ * (mean + inverse.asDiagonal() * z);
+  MatrixXd out(z.rows(), z.cols());
+  for (Index c = 0; c < z.cols(); ++c) {
+    const One& own = each_[c];
+    const auto root = own.root(s).array().eval();
+    out.col(c) =
+        own.vectors *
+        ((s * own.pull.array() / root + z.col(c).array()) / root).matrix();
+  }
+  return out;
 }
 
 MatrixXd Ridge::to_z(const MatrixXd& w, double s) const {
-  const VectorXd by = root(s);
-  const MatrixXd mean =
-      s * (by.cwiseAbs2().cwiseInverse().asDiagonal() * pull_);
-  return by.asDiagonal() * (vectors_.transpose() * w - mean);
+  MatrixXd out(w.rows(), w.cols());
+  for (Index c = 0; c < w.cols(); ++c) {
+    const One& own = each_[c];
+    const auto root = own.root(s).array().eval();
+    const VectorXd along = own.vectors.transpose() * w.col(c);
+    out.col(c) = root * along.array() - s * own.pull.array() / root;
+  }
+  return out;
 }
 
 double Ridge::log_volume(double s) const {
-  return -static_cast<double>(pull_.cols()) * root(s).array().log().sum();
+  double out = 0;
+  for (const One& own : each_) out -= own.root(s).array().log().sum();
+  return out;
 }
 
 }  // namespace kgs

@@ -7,11 +7,11 @@ namespace kgs {
 
 /// The normal approximation under one kernel for every scale s, (G46): w = mean
 /// + V (1 + s^2 d)^(-1/2) z, with V and d the eigenvectors and eigenvalues of
-/// Phi' W Phi, W the sites' precisions.
+/// Phi' W Phi, W the precisions of a function.
 class Ridge {
  public:
   Ridge() = default;
-  Ridge(const Span& span, const Sites& sites);
+  Ridge(const Span& span, const Normals& normals);
 
   Eigen::MatrixXd to_w(const Eigen::MatrixXd& z, double s) const;
   Eigen::MatrixXd to_z(const Eigen::MatrixXd& w, double s) const;
@@ -19,10 +19,13 @@ class Ridge {
   double log_volume(double s) const;
 
  private:
-  Eigen::VectorXd root(double s) const;
+  struct One {
+    Eigen::VectorXd root(double s) const;
 
-  Eigen::VectorXd values_;
-  Eigen::MatrixXd vectors_, pull_;  // V' Phi' times the sites' pull
+    Eigen::VectorXd values, pull;  // d, and V' Phi' times the pull
+    Eigen::MatrixXd vectors;
+  };
+  std::vector<One> each_;  // of each function
 };
 
 }  // namespace kgs

@@ -64,9 +64,9 @@ VectorXd weighted_squares(const MatrixXd& x, const MatrixXd& u,
 Span::Span(const LearnedKernel& learned, const VectorXd& log_inverse,
            const MatrixXd& points)
     : squares_((2 * log_inverse.array()).exp()) {
-  pivots_ = kernel_at(learned, squares_, learned.pivots);
-  factor_ = pivots_;
-  factor_.diagonal().array() += kJitter * (1 + learned.bias);
+  gram_ = kernel_at(learned, squares_, learned.pivots);
+  gram_.diagonal().array() += kJitter * (1 + learned.bias);
+  factor_ = gram_;
   const Eigen::LLT<Eigen::Ref<MatrixXd>> llt(factor_);
   ok_ = llt.info() == Eigen::Success && factor_.allFinite();
   if (!ok_) return;
@@ -85,27 +85,38 @@ MatrixXd Span::features() const {
   return out;
 }
 
-MatrixXd Span::times(const MatrixXd& w) const {
-  if (!learned()) return kernel_.times(w);
-  MatrixXd u = w;
-  factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(u);
-  return kernel_.times(u);
+MatrixXd Span::gram_times(const MatrixXd& u) const {
+  return learned() ? Arithmetic::best().products(gram_, u) : u;
 }
 
-MatrixXd Span::transposed_times(const MatrixXd& v) const {
-  MatrixXd out = kernel_.transposed_times(v);
-  if (learned()) factor_.triangularView<Eigen::Lower>().solveInPlace(out);
+void Span::add_gram(MatrixXd& to) const {
+  if (learned()) {
+    to += gram_;
+  } else {
+    to.diagonal().array() += 1;
+  }
+}
+
+double Span::log_determinant() const {
+  return learned() ? factor_.diagonal().array().log().sum() : 0;
+}
+
+MatrixXd Span::factor_times(const MatrixXd& v) const {
+  if (!learned()) return v;
+  return factor_.triangularView<Eigen::Lower>() * v;
+}
+
+MatrixXd Span::to_u(const MatrixXd& w) const {
+  MatrixXd out = w;
+  if (learned()) {
+    factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(out);
+  }
   return out;
 }
 
-MatrixXd Span::squares(const VectorXd& weights) const {
-  MatrixXd out = kernel_.squares(weights);
-  if (!learned()) return out;
-  const auto lower = factor_.triangularView<Eigen::Lower>();
-  lower.solveInPlace(out);
-  out.transposeInPlace();
-  lower.solveInPlace(out);
-  return out;
+MatrixXd Span::to_w(const MatrixXd& u) const {
+  if (!learned()) return u;
+  return factor_.transpose().triangularView<Eigen::Upper>() * u;
 }
 
 VectorXd Span::left_out(const LearnedKernel& learned) const {

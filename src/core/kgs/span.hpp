@@ -7,8 +7,9 @@ namespace kernelbayes {
 namespace kgs {
 
 /// The features of data under one kernel: Phi = K L'^-1, with L the Cholesky
-/// factor of the pivots' kernel matrix, (G38). K and L are kept: their products
-/// with vectors are cheaper than Phi.
+/// factor of the pivots' kernel matrix, (G38). Samplers work with u = L'^-1 w,
+/// so that Phi w = K u and w'w = u'LL'u: Phi is not formed. Of a kernel that is
+/// given K = Phi and L = I.
 class Span {
  public:
   Span() = default;
@@ -23,10 +24,18 @@ class Span {
   /// False if the pivots' kernel matrix has no Cholesky factor.
   bool ok() const { return ok_; }
   Eigen::MatrixXd features() const;
-  /// Phi w, Phi'v and Phi' diag(weights) Phi.
-  Eigen::MatrixXd times(const Eigen::MatrixXd& w) const;
-  Eigen::MatrixXd transposed_times(const Eigen::MatrixXd& v) const;
-  Eigen::MatrixXd squares(const Eigen::VectorXd& weights) const;
+  /// K, LL' and L.
+  const RowBlocks& kernel() const { return kernel_; }
+  Eigen::MatrixXd gram_times(const Eigen::MatrixXd& u) const;
+  void add_gram(Eigen::MatrixXd& to) const;
+  double log_determinant() const;  // of L
+  Eigen::MatrixXd factor_times(const Eigen::MatrixXd& v) const;
+  Eigen::MatrixXd to_u(const Eigen::MatrixXd& w) const;
+  Eigen::MatrixXd to_w(const Eigen::MatrixXd& u) const;
+  /// Phi w.
+  Eigen::MatrixXd times(const Eigen::MatrixXd& w) const {
+    return kernel_.times(to_u(w));
+  }
   /// The kernel's variance at each point that its features leave out.
   Eigen::VectorXd left_out(const LearnedKernel& learned) const;
   /// From derivatives with respect to the features to those with respect to the
@@ -38,9 +47,9 @@ class Span {
   bool learned() const { return factor_.size() > 0; }
 
   bool ok_ = true;
-  Eigen::VectorXd squares_;  // of inverse bandwidths
-  RowBlocks kernel_;         // or the features, if the kernel is given
-  Eigen::MatrixXd pivots_, factor_;
+  Eigen::VectorXd squares_;        // of inverse bandwidths
+  RowBlocks kernel_;               // or the features, if the kernel is given
+  Eigen::MatrixXd gram_, factor_;  // LL' and L
 };
 
 }  // namespace kgs
