@@ -43,8 +43,10 @@
 #'   positive number for all columns, a vector with one positive number for each
 #'   column, or, except in `kernel_periodic()`, where it has no unit,
 #'   `"median"`: [bandwidth_median()] of the points, computed when the data are
-#'   known. For [srvm()] also `"learn"`: an average over bandwidths around that
-#'   median; and `"ard"`: a bandwidth for each column, all learned.
+#'   known. For [srvm()] and [kgs()] also `"learn"`: an average over bandwidths
+#'   around that median; and `"ard"`: a bandwidth for each column, all learned.
+#'   For [kgs()] also `"evidence"`: the most probable bandwidth, found before
+#'   the chains start.
 #' @param nu The smoothness, 1/2, 3/2 or 5/2.
 #' @param alpha The shape \eqn{\alpha}, a positive number; the Gaussian kernel
 #'   is its limit at infinity.
@@ -171,15 +173,20 @@ kernel_custom <- function(f) {
   new_kernel("custom", f = f)
 }
 
+bandwidth_words <- c("median", "learn", "ard", "evidence")
+
 check_bandwidth <- function(bandwidth, median = TRUE) {
-  if (median && rlang::is_string(bandwidth, c("median", "learn", "ard"))) {
+  if (median && rlang::is_string(bandwidth, bandwidth_words)) {
     return(bandwidth)
   }
   good <- is.numeric(bandwidth) && is.null(dim(bandwidth)) &&
     length(bandwidth) > 0 && all(is.finite(bandwidth) & bandwidth > 0)
   if (!isTRUE(good)) {
     wanted <- "a positive finite number, or one for each column"
-    if (median) wanted <- paste0(wanted, ", \"median\", \"learn\" or \"ard\"")
+    if (median) {
+      words <- dQuote(bandwidth_words, FALSE)
+      wanted <- paste0(wanted, ", or one of ", paste(words, collapse = ", "))
+    }
     bad_argument(bandwidth, "bandwidth", wanted)
   }
   as.double(bandwidth)
@@ -348,7 +355,8 @@ kernel_fill <- function(kernel, word, bandwidth) {
 
 # Only `srvm()` and `kgs()` learn bandwidths
 refuse_learn <- function(kernel) {
-  if (kernel_has(kernel, "learn") || kernel_has(kernel, "ard")) {
+  learned <- setdiff(bandwidth_words, "median")
+  if (any(vapply(learned, function(word) kernel_has(kernel, word), NA))) {
     kb_abort(c(
       "The bandwidth of {.code {format(kernel)}} cannot be learned here.",
       i = "{.fn srvm} and {.fn kgs} learn bandwidths. Elsewhere give a number or

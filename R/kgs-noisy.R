@@ -57,9 +57,10 @@ print.kb_kgs_prior <- function(x, digits = 3, ...) {
 
 # Settings -------------------------------------------------------------------
 
-# Kernels that learn bandwidths, and which: "ard", "learn" or "none"
+# Kernels that learn bandwidths, and which: "ard", "learn", "evidence" until it
+# is found, or "none"
 learned_bandwidths <- function(kernel) {
-  for (word in c("ard", "learn")) {
+  for (word in setdiff(bandwidth_words, "median")) {
     if (kernel_has(kernel, word)) {
       if (!identical(kernel$bandwidth, word)) refuse_ard_part()
       return(word)

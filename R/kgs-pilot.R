@@ -23,22 +23,40 @@ span_tolerance <- function(settings, x) {
 #' it is where the chain starts.
 #' @return As of `learn_noisy()`.
 #' @noRd
-run_pilot <- function(settings, x, y, weights, most = 1000) {
+run_pilot <- function(settings, x, y, weights) {
+  few <- pilot_rows(x, y, weights)
+  distinct <- few$x[distinct_rows(few$x)$first, , drop = FALSE]
+  mode <- pilot_mode(settings, few, distinct)
+  settings$basis <- pilot_basis(settings, mode, distinct)
+  near <- learn_noisy(settings, few$x, few$y, few$weights, mode)
+  draws <- pilot_draws(near, noisy_data(settings, few$x, few$y, few$weights))
+  pilot_moments(near, draws, settings$classes)
+}
+
+pilot_rows <- function(x, y, weights, most = 1000) {
   rows <- if (nrow(x) <= most) seq_len(nrow(x)) else {
     with_local_seed(1, sort(sample.int(nrow(x), most)))
   }
-  x <- x[rows, , drop = FALSE]
-  y <- y[rows]
-  weights <- weights[rows]
-  distinct <- x[distinct_rows(x)$first, , drop = FALSE]
+  list(x = x[rows, , drop = FALSE], y = y[rows], weights = weights[rows])
+}
+
+# The mode of the approximate evidence, (G42)
+pilot_mode <- function(settings, few, distinct) {
   settings$basis <- spread_basis(
     settings, distinct, min(settings$rank_limit, 100)
   )
-  mode <- learn_noisy(settings, x, y, weights)
-  settings$basis <- pilot_basis(settings, mode, distinct)
-  near <- learn_noisy(settings, x, y, weights, mode)
-  draws <- pilot_draws(near, noisy_data(settings, x, y, weights))
-  pilot_moments(near, draws, settings$classes)
+  learn_noisy(settings, few$x, few$y, few$weights)
+}
+
+#' The kernel whose bandwidth "evidence" is at the mode of that of some rows
+#' @noRd
+evidence_kernel <- function(settings, x, y, weights) {
+  kernel <- settings$kernel
+  settings$kernel <- kernel_fill(kernel, "evidence", "learn")
+  few <- pilot_rows(x, y, weights)
+  distinct <- few$x[distinct_rows(few$x)$first, , drop = FALSE]
+  mode <- pilot_mode(settings, few, distinct)
+  kernel_fill(kernel, "evidence", exp(-central_log_inverse(mode)[[1]]))
 }
 
 pilot_draws <- function(noisy, data, warmup = 250, iter = 250) {

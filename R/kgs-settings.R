@@ -2,16 +2,14 @@
 # determine at the first call.
 
 # The model and its kernel where they are left open
-kgs_defaults <- function(given, columns) {
+kgs_defaults <- function(given, columns, classes) {
   given$method <- check_kgs_sampler(given$method)
   noisy <- given$method %in% c("auto", "leapfrog")
   if (is.null(given$nugget)) given$nugget <- if (noisy) "learn" else 0
   noisy <- noisy && !identical(given$nugget, 0)
   if (is.null(given$kernel)) {
     given$kernel <- kernel_gaussian(
-      if (!noisy) "median" else if (columns <= kgs_ard_columns) "ard" else {
-        "learn"
-      }
+      if (noisy) kgs_bandwidth(columns, classes) else "median"
     )
   }
   if (is.null(given$noise)) {
@@ -20,8 +18,15 @@ kgs_defaults <- function(given, columns) {
   given
 }
 
-# More bandwidths of their own take long, and the data tell little of each.
+# More bandwidths of their own take long, and the data tell little of each. With
+# several classes chains that learn bandwidths mix slowly.
 kgs_ard_columns <- 20
+
+kgs_bandwidth <- function(columns, classes) {
+  if (classes > 2) "evidence" else if (columns <= kgs_ard_columns) "ard" else {
+    "learn"
+  }
+}
 
 # Longer where it takes seconds
 kgs_length <- function(settings, rows) {
@@ -54,7 +59,11 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
     scaling = scaling, scale = scale, classes = classes, rank_limit = rank,
     class_weights = check_class_weights(class_weights, levels(mould$y))
   )
-  if (learned_bandwidths(kernel) == "none") {
+  if (learned_bandwidths(kernel) == "evidence") {
+    settings$kernel <- evidence_kernel(settings, x, mould$y, mould$weights)
+    settings["bandwidth"] <- list(NULL)
+  }
+  if (learned_bandwidths(settings$kernel) == "none") {
     with_bias <- kernel_of_basis(settings)
     settings$basis <- kgs_basis(
       with_bias, distinct, rank, span_tolerance(settings, distinct)
@@ -208,7 +217,8 @@ check_leapfrog <- function(method, nugget) {
 check_rank <- function(rank, points, kernel, method) {
   if (is.null(rank)) {
     if (method == "leapfrog") {
-      return(if (learned_bandwidths(kernel) == "none") 200L else 100L)
+      sampled <- learned_bandwidths(kernel) %in% c("ard", "learn")
+      return(if (sampled) 100L else 200L)
     }
     return(if (points <= kgs_full_points) Inf else 200L)
   }

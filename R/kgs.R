@@ -220,7 +220,7 @@ kgs_fit <- function(mould, given, called, started) {
   check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
     arg = "control"
   )
-  given <- kgs_defaults(given, ncol(mould$x))
+  given <- kgs_defaults(given, ncol(mould$x), nlevels(mould$y))
   settings <- call_with(kgs_settings, given, mould = mould)
   control <- settled_control(
     given$control, kgs_length(settings, nrow(mould$x))

@@ -276,7 +276,7 @@ kernel_layouts <- local({
     if (!is.null(dim(v))) {
       return(FALSE)
     }
-    if (is.null(columns) && rlang::is_string(v, c("median", "learn", "ard"))) {
+    if (is.null(columns) && rlang::is_string(v, bandwidth_words)) {
       return(TRUE)
     }
     is.double(v) && length(v) > 0 &&
