@@ -40,6 +40,13 @@ kgs_settings_layout <- layout(
   noisy = where(method == "leapfrog", holds(noisy_layout))
 )
 
+positive_matrix <- function(rows, columns) {
+  such_that(function(v) {
+    is.double(v) && identical(dim(v), as.integer(c(rows, columns))) &&
+      all(is.finite(v) & v > 0)
+  }, "a matrix of positive numbers")
+}
+
 # What the sampler "leapfrog" starts from; see noisy_config().
 noisy_layout <- layout(
   noise = holds(label_noise_layout),
@@ -54,7 +61,11 @@ noisy_layout <- layout(
   ))),
   .directions = if (is.null(learned)) 0 else ncol(learned$design),
   sites = holds(layout(
-    precision = positive(rows), pull = numeric_matrix(rows, classes - 1)
+    information = positive_matrix(
+      rows, if (classes == 2) 1 else classes
+    ),
+    eta = numeric_matrix(rows, classes - 1),
+    slope = numeric_matrix(rows, classes - 1)
   )),
   proposal = holds(layout(
     centre = numbers(directions), slope = numbers(directions),

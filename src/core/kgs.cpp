@@ -11,7 +11,6 @@
 #include "kgs/noisy_labels.cpp"
 #include "kgs/noisy_level.cpp"
 #include "kgs/noisy_mode.cpp"
-#include "kgs/ridge.cpp"
 #include "kgs/row_blocks.cpp"
 #include "kgs/span.cpp"
 #include "kgs/start.cpp"

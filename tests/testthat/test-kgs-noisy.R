@@ -65,8 +65,8 @@ quietly <- function(expr) suppressMessages(suppressWarnings(expr))
 # The same posterior from other sites and another proposal: they must not matter
 distorted <- function(fit) {
   noisy <- fit$settings$noisy
-  noisy$sites$precision <- 20 * noisy$sites$precision + c(1, 5)
-  noisy$sites$pull <- noisy$sites$pull + 1
+  noisy$sites$information <- 20 * noisy$sites$information + c(1, 5)
+  noisy$sites$slope <- noisy$sites$slope + 1
   noisy$proposal$centre <- noisy$proposal$centre + 0.8
   noisy$proposal$slope <- noisy$proposal$slope - 0.5
   noisy$proposal$root <- 0.6 * noisy$proposal$root
@@ -521,7 +521,7 @@ test_that("fits are checked against their layout", {
     expect_error(
       check_layout(fit, layout$layout, c(layout$at, list(fit = fit))), NA
     )
-    fit$settings$noisy$sites$precision[[1]] <- -1
+    fit$settings$noisy$sites$information[[1]] <- -1
     expect_error(
       check_layout(fit, layout$layout, c(layout$at, list(fit = fit))),
       class = "kb_error_fit"

@@ -62,7 +62,6 @@ NoisyLevel::NoisyLevel(const NoisyModel& model, int, Rng& rng)
     place_ = place_at(normal_vector(n, rng));
   }
   if (!place_.span.ok()) place_ = place_at(VectorXd::Zero(n));
-  set_ridge();
   const MatrixXd u = place_.whitened.to_u(
       normal_matrix(model.rank(), model.labels.all_functions(), rng));
   w_ = place_.span.to_w(model.labels.contrasts_of(u));
@@ -98,17 +97,15 @@ NoisyLevel::Place NoisyLevel::place_at(VectorXd x) const {
 MatrixXd NoisyLevel::eta() const { return s() * place_.span.times(w_); }
 
 void NoisyLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
-  constexpr int kTrajectories = 2, kLines = 2, kProposals = 3;
+  constexpr int kLines = 2, kProposals = 3;
+  const int trajectories = model_->labels.classes() == 2 ? 2 : 1;
   if (turn.time == turn.warmup) step_.settle();
-  for (int k = 0; k < kTrajectories; ++k) {
+  for (int k = 0; k < trajectories; ++k) {
     const double acceptance = move_w(rng);
     if (turn.adapts()) step_.note(acceptance);
   }
   if (model_->noise.kind != Noise::kFixed) move_rates(rng);
-  if (model_->learns_scale) {
-    move_scale(rng);
-    if (!model_->learned) move_along_ridge(rng);
-  }
+  if (model_->learns_scale) move_scale(rng);
   for (int k = 0; k < kLines; ++k) move_along_line(rng);
   if (model_->learned) {
     for (int k = 0; k < kProposals; ++k) move_bandwidths(rng);
@@ -133,12 +130,6 @@ void NoisyLevel::adapt(const Turn& turn) {
     return;
   }
   place_ = std::move(place);
-  set_ridge();
-}
-
-void NoisyLevel::set_ridge() {
-  if (model_->learned || !model_->learns_scale) return;
-  ridge_ = Ridge(place_.span, guess_.normals);
 }
 
 // Of all functions, (G50): the one that labels do not see has its prior.
@@ -222,24 +213,6 @@ void NoisyLevel::move_rates(Rng& rng) {
 double NoisyLevel::log_scale_prior(double log_s) const {
   const double gap = (log_s - model_->log_s) / model_->log_s_sd;
   return -0.5 * gap * gap;
-}
-
-// Given z of the approximation at each s: directions that labels determine keep
-// s w, the others w, (G46).
-void NoisyLevel::move_along_ridge(Rng& rng) {
-  const NoisyLabels& labels = model_->labels;
-  const MatrixXd z = ridge_.to_z(draw_all(w_, rng), s());
-  log_s_ = slice(
-      log_s_, 0.3,
-      [&](double t) {
-        const double scale = std::exp(t);
-        const MatrixXd w = ridge_.to_w(z, scale);
-        const MatrixXd f = place_.span.times(labels.contrasts_of(w));
-        return labels.value(scale * f, rates_) - 0.5 * w.squaredNorm() +
-               ridge_.log_volume(scale) + log_scale_prior(t);
-      },
-      rng);
-  w_ = labels.contrasts_of(ridge_.to_w(z, s()));
 }
 
 // Given w, then given s w: (G36).
@@ -376,7 +349,6 @@ void NoisyLevel::transfer(Archive& archive) {
   archive.require(sum < bound_of_sum(), "rates", "rates below their bound");
   place_ = place_at(std::move(x));
   if (!place_.span.ok()) throw DamagedState("bandwidths without features");
-  set_ridge();
 }
 
 }  // namespace kgs

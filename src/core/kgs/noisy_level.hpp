@@ -3,7 +3,6 @@
 #include "core/tempered.hpp"
 #include "guess.hpp"
 #include "no_counts.hpp"
-#include "ridge.hpp"
 #include "step_size.hpp"
 
 namespace kernelbayes {
@@ -56,10 +55,8 @@ class NoisyLevel {
   void move_rates(Rng& rng);
   double bound_of_sum() const;
   void move_scale(Rng& rng);
-  void move_along_ridge(Rng& rng);
   void move_along_line(Rng& rng);
   void adapt(const Turn& turn);
-  void set_ridge();
   double log_scale_prior(double log_s) const;
   void move_bandwidths(Rng& rng);
 
@@ -67,7 +64,6 @@ class NoisyLevel {
   Guess guess_;
   Averages averages_;
   Place place_;
-  Ridge ridge_;  // if the kernel is given
   Eigen::MatrixXd w_;
   double log_s_;
   Rates rates_;
