@@ -37,8 +37,8 @@ head_draws.kb_bark <- function(fit, run, n) {
 #' @export
 mixing_advice.kb_bark <- function(fit, poor) {
   if (all(watched_kind(poor) %in% c("scale", "inclusion"))) {
-    return("f mixes: predictions can be used. Scales and inclusion of predictors
-            do not mix; {.code importance(fit)} has their Monte Carlo errors.")
+    return("Scales and inclusion of predictors do not mix;
+            {.code importance(fit)} has their Monte Carlo errors.")
   }
   "Until then intervals and {.code importance(fit)} may change with the seed."
 }

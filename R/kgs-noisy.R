@@ -468,5 +468,6 @@ mixing_advice.kb_kgs_noisy <- function(fit, poor) {
   if (is.null(fit$settings$noisy$learned)) {
     return(NULL)
   }
-  "A known bandwidth, as in {.code kernel_gaussian(\"median\")}, mixes faster."
+  "{.code kernel_gaussian(\"evidence\")} finds one bandwidth beforehand: its chains
+   mix faster."
 }

@@ -53,10 +53,24 @@ warn_mixing <- function(fit, poor) {
     "*" = "{nrow(poor)} of {all} quantities are affected. The worst of each
            kind:",
     mixing_bullets(fit, worst_of_kinds(poor)),
+    v = function_mixing(chain_mixing(fit), poor),
     i = "{.code update(fit, n_iter = {more_iterations(fit, size)})} continues;
          {.code update(fit, until = convergence())} until converged.",
     i = mixing_advice(fit, poor$variable)
   ), "convergence", variables = poor$variable)
+}
+
+# Predictions depend on f: words if it has mixed at all points, or NULL
+function_mixing <- function(table, poor) {
+  of_f <- table[startsWith(table$variable, "f["), ]
+  if (nrow(of_f) == 0 || any(of_f$variable %in% poor$variable)) {
+    return(NULL)
+  }
+  sprintf(
+    "f mixes: predictions can be used (R-hat up to %s, sizes of %s or more).",
+    format(worst(max, of_f$rhat), digits = 3),
+    format(worst(min, least_size(of_f)), digits = 3)
+  )
 }
 
 # Chains that ended before they had converged are not too short to be judged

@@ -115,6 +115,9 @@ test_that("the worst of each kind is named, with its meaning", {
   scales <- warned(c(1, 1, 1.8, 1, 1), c(200, 200, 9, 200, 500),
     variable = names
   )
-  expect_match(scales, "f mixes: predictions can be used")
+  expect_match(scales,
+    "f mixes: predictions can be used (R-hat up to 1, sizes of 200 or more)",
+    fixed = TRUE
+  )
   expect_no_match(said, "f mixes")
 })
