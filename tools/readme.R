@@ -58,13 +58,26 @@ without_prefix <- function(lines, prefixes) {
 picture <- function(name, draw, width = 480, height = 400) {
   folder <- file.path(root, "man", "figures")
   dir.create(folder, showWarnings = FALSE)
+  file <- file.path(folder, paste0("README-", name, ".png"))
   type <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
-  grDevices::png(file.path(folder, paste0("README-", name, ".png")),
-    width = width, height = height, res = 90, type = type
-  )
-  on.exit(grDevices::dev.off())
+  grDevices::png(file, width = width, height = height, res = 90, type = type)
+  on.exit({
+    grDevices::dev.off()
+    use_palette(file)
+  })
   graphics::par(mar = c(4, 4, 1.5, 1))
   draw()
+}
+
+# A third of the size
+use_palette <- function(file) {
+  if (Sys.which("pngquant") == "") {
+    message("Install pngquant: without it the pictures are three times as large.")
+    return(invisible())
+  }
+  system2("pngquant", c(
+    "--force", "--speed=1", "--strip", "--ext=.png", "64", shQuote(file)
+  ))
 }
 
 draw_curve <- function() {
