@@ -108,7 +108,7 @@ void NoisyLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
   if (model_->learns_scale) move_scale(rng);
   for (int k = 0; k < kLines; ++k) move_along_line(rng);
   if (model_->learned) {
-    for (int k = 0; k < kProposals; ++k) move_bandwidths(rng);
+    for (int k = 0; k < kProposals; ++k) move_bandwidths(k == 0, rng);
   }
   if (turn.adapts()) adapt(turn);
 }
@@ -297,11 +297,10 @@ double NoisyLevel::log_density(const Place& place, const MatrixXd& u,
 // (G41): z is held, log s keeps its distance from its expectation. Steps in
 // proportion to x - 0 leave a normal distribution invariant; those of a random
 // walk return from tails that are longer than its.
-void NoisyLevel::move_bandwidths(Rng& rng) {
+void NoisyLevel::move_bandwidths(bool walk, Rng& rng) {
   const VectorXd& from = place_.x;
-  const bool walk = rng.uniform() < 0.5;
   const double small = rng.uniform();
-  double size = std::pow(10.0, -1.3 * small * small);
+  double size = std::pow(10.0, -(walk ? 0.6 : 0.2) * small * small);
   if (walk) size *= 2.4 / std::sqrt(static_cast<double>(from.size()));
   const double keep = walk ? 1 : std::sqrt(1 - size * size);
   VectorXd x = keep * from + size * normal_vector(from.size(), rng);

@@ -58,7 +58,7 @@ class NoisyLevel {
   void move_along_line(Rng& rng);
   void adapt(const Turn& turn);
   double log_scale_prior(double log_s) const;
-  void move_bandwidths(Rng& rng);
+  void move_bandwidths(bool walk, Rng& rng);
 
   const NoisyModel* model_;
   Guess guess_;
