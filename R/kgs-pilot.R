@@ -25,9 +25,8 @@ span_tolerance <- function(settings, x) {
 #' @noRd
 run_pilot <- function(settings, x, y, weights) {
   few <- pilot_rows(x, y, weights)
-  distinct <- few$x[distinct_rows(few$x)$first, , drop = FALSE]
-  mode <- pilot_mode(settings, few, distinct)
-  settings$basis <- pilot_basis(settings, mode, distinct)
+  mode <- pilot_mode(settings, few)
+  settings$basis <- pilot_basis(settings, mode, few$distinct)
   near <- learn_noisy(settings, few$x, few$y, few$weights, mode)
   draws <- pilot_draws(near, noisy_data(settings, few$x, few$y, few$weights))
   pilot_moments(near, draws, settings$classes)
@@ -37,13 +36,17 @@ pilot_rows <- function(x, y, weights, most = 1000) {
   rows <- if (nrow(x) <= most) seq_len(nrow(x)) else {
     with_local_seed(1, sort(sample.int(nrow(x), most)))
   }
-  list(x = x[rows, , drop = FALSE], y = y[rows], weights = weights[rows])
+  x <- x[rows, , drop = FALSE]
+  list(
+    x = x, y = y[rows], weights = weights[rows],
+    distinct = x[distinct_rows(x)$first, , drop = FALSE]
+  )
 }
 
 # The mode of the approximate evidence, (G42)
-pilot_mode <- function(settings, few, distinct) {
+pilot_mode <- function(settings, few) {
   settings$basis <- spread_basis(
-    settings, distinct, min(settings$rank_limit, 100)
+    settings, few$distinct, min(settings$rank_limit, 100)
   )
   learn_noisy(settings, few$x, few$y, few$weights)
 }
@@ -53,9 +56,7 @@ pilot_mode <- function(settings, few, distinct) {
 evidence_kernel <- function(settings, x, y, weights) {
   kernel <- settings$kernel
   settings$kernel <- kernel_fill(kernel, "evidence", "learn")
-  few <- pilot_rows(x, y, weights)
-  distinct <- few$x[distinct_rows(few$x)$first, , drop = FALSE]
-  mode <- pilot_mode(settings, few, distinct)
+  mode <- pilot_mode(settings, pilot_rows(x, y, weights))
   kernel_fill(kernel, "evidence", exp(-central_log_inverse(mode)[[1]]))
 }
 
