@@ -5,7 +5,10 @@
 # At most 20 comparisons per test and a bound of 5 give a false alarm with
 # probability below 2e-5. Seen to fail on: the volume of whitening left out, the
 # log s term of the centred move left out, autoregressive steps without their
-# correction, rates without their Jacobian, also on lines.
+# correction, rates without their Jacobian, also on lines. With three classes: the
+# common function of another variance, or not drawn, in either move; the volume
+# without that of the kernel, or of one class; the prior or H' missing in slopes;
+# the size of w that of all functions; the information with a term too many.
 
 # E[q^e (1 - q)^(m - e) q^k] under a Beta prior below 1/2
 rate_moment <- function(e, m, a, b, k = 0) {
@@ -343,6 +346,169 @@ test_that("three classes agree with draws from the prior", {
   # Strata of h are those of `bins`, whose own error is not counted.
   h <- (chains$log_inverse + log(fit$settings$bandwidth)) / 0.6
   expect_lt(abs(mean(h) - exact(bins[at])[[1]]), 0.1)
+})
+
+#' Exact posterior of three classes with a Gaussian kernel, two distinct points
+#' of one predictor, nugget and bandwidth learned, a rate that is known
+#'
+#' The errors of the rule are below .003.
+#' @return Means: `log_s`, `h`, `log_lik` and `squares`, of w'w.
+exact_classes <- function(d, prior, bandwidth, rate) {
+  rule <- gauss_hermite(7)
+  grid <- normal_grid(4, 13)
+  contrasts <- cbind(c(1, -1, 0) / sqrt(2), c(1, 1, -2) / sqrt(6))
+  points <- unique(d$x)
+  own <- match(d$x, points)
+  out <- 0
+  for (i in 1:7) for (j in 1:7) {
+    log_s <- -log(prior$nugget) / 2 + prior$nugget_sd / 2 * rule$x[[i]]
+    inverse <- exp(prior$bandwidth_sd * rule$x[[j]]) / bandwidth
+    root <- t(chol(exp(-outer(points, points, "-")^2 * inverse^2 / 2) + 1))
+    log_lik <- 0
+    for (k in 1:2) {
+      f <- cbind(grid$x[, 1:2] %*% root[k, ], grid$x[, 3:4] %*% root[k, ])
+      p <- exp(pi / sqrt(6) * exp(log_s) * tcrossprod(f, contrasts))
+      p <- rate / 2 + (1 - 1.5 * rate) * p / rowSums(p)
+      log_lik <- log_lik + log(p)[, d$label[own == k]] %*% d$weight[own == k]
+    }
+    mass <- grid$w * exp(log_lik) * rule$w[[i]] * rule$w[[j]]
+    out <- out + c(
+      total = sum(mass), log_s = sum(mass) * log_s, h = sum(mass) * rule$x[[j]],
+      log_lik = sum(mass * log_lik), squares = sum(mass * rowSums(grid$x^2))
+    )
+  }
+  out[-1] / out[[1]]
+}
+
+# Other approximations for each chain, after the warmup: they must not matter
+distort_levels <- function(fit) {
+  for (k in seq_along(fit$runs)) {
+    at <- fit$runs[[k]]$levels[[1]]
+    factors <- rep_len(c(0.3, 4, 1), ncol(at$precision))
+    at$precision <- at$precision * rep(factors, each = nrow(at$precision))
+    at$pull <- at$pull + 0.7
+    at$drift <- at$drift + 0.5
+    at$slope <- at$slope - 0.7
+    fit$runs[[k]]$levels[[1]] <- at
+  }
+  fit
+}
+
+test_that("three classes have the law given by quadrature", {
+  d <- list(
+    x = rep(c(-0.5, 0.8), each = 3), label = rep(1:3, 2),
+    weight = c(5, 2, 1, 1, 2, 4)
+  )
+  prior <- kgs_prior(nugget = 8, nugget_sd = 0.8, bandwidth_sd = 0.6)
+  start <- quietly(kgs(matrix(d$x), factor(d$label),
+    weights = d$weight, kernel = kernel_gaussian("learn"), nugget = "learn",
+    prior = prior, noise = 0.1, scale = FALSE, seed = 3, progress = FALSE,
+    control = mcmc_control(chains = 4, warmup = 200, iter = 10)
+  ))
+  exact <- exact_classes(d, prior, start$settings$bandwidth, 0.1)
+  for (fit in list(start, distort_levels(start))) {
+    fit <- quietly(update(fit, n_iter = 4990, progress = FALSE))
+    chains <- noisy_chains(fit)
+    squares <- vapply(fit$runs, function(run) {
+      colSums(matrix(run$draws$w^2, 4))
+    }, numeric(5000))
+    h <- (chains$log_inverse + log(fit$settings$bandwidth)) / 0.6
+    expect_lt(abs(z_of(chains$log_s, exact[["log_s"]])), 5)
+    expect_lt(abs(z_of(h, exact[["h"]])), 5)
+    expect_lt(abs(z_of(chains$log_lik, exact[["log_lik"]])), 5)
+    expect_lt(abs(z_of(squares, exact[["squares"]])), 5)
+  }
+})
+
+test_that("trajectories of three classes leave the prior as it is", {
+  # Labels that weigh nothing, and another approximation for each function
+  fit <- quietly(kgs(matrix(seq(-2, 2, length.out = 6)), factor(rep(1:3, 2)),
+    weights = rep(1e-6, 6), kernel = kernel_gaussian(0.5), nugget = 1,
+    noise = 0.1, scale = FALSE, seed = 3, progress = FALSE,
+    control = mcmc_control(chains = 4, warmup = 19, iter = 10)
+  ))
+  for (k in seq_along(fit$runs)) {
+    at <- fit$runs[[k]]$levels[[1]]
+    at$precision[] <- rep(c(0.2, 10, 1), each = 6)
+    at$pull <- at$pull + 0.7
+    at$step <- log(0.4)
+    fit$runs[[k]]$levels[[1]] <- at
+  }
+  fit <- quietly(update(fit, n_iter = 3990, progress = FALSE))
+  w <- lapply(fit$runs, function(run) array(run$draws$w, c(6, 2, 4000)))
+  mean_of <- function(value) vapply(w, value, numeric(4000))
+  moments <- list(
+    mean_of(function(w) colSums(w[, 1, ])),
+    mean_of(function(w) colSums(w[, 1, ]^2)),
+    mean_of(function(w) colSums(w[, 2, ]^2)),
+    mean_of(function(w) colSums(w[, 1, ] * w[, 2, ]))
+  )
+  exact <- c(0, 6, 6, 0)
+  for (j in 1:4) expect_lt(abs(z_of(moments[[j]], exact[[j]])), 5)
+})
+
+test_that("trajectories follow the slope of the posterior", {
+  # Steps that are accepted are below .01 where the slope is another, here above
+  # .2.
+  three <- iris[seq(1, 150, by = 4), ]
+  for (kernel in list(kernel_gaussian(1), kernel_gaussian("learn"))) {
+    fit <- quietly(kgs(Species ~ ., three,
+      kernel = kernel, nugget = "learn", seed = 1, progress = FALSE,
+      control = mcmc_control(chains = 2, warmup = 150, iter = 2)
+    ))
+    for (run in fit$runs) expect_gt(run$levels[[1]]$step, log(0.1))
+  }
+})
+
+#' Log probabilities of labels, data x classes, from functions of all classes
+log_labels <- function(f, rate) {
+  classes <- max(ncol(f), 2)
+  p <- if (ncol(f) == 1) cbind(pnorm(-f), pnorm(f)) else {
+    exp(pi / sqrt(6) * f) / rowSums(exp(pi / sqrt(6) * f))
+  }
+  log(rate / (classes - 1) * (1 - p) + (1 - rate) * p)
+}
+
+test_that("the information is the mean square of derivatives", {
+  set.seed(1)
+  weight <- c(1, 2, 0.5, 1, 3, 1, 1)
+  features <- matrix(rnorm(21), 7)
+  for (classes in c(2, 3, 5)) for (rate in c(0, 0.2)) {
+    label <- rep_len(seq_len(classes), 7)
+    config <- list(
+      noise = list(kind = "fixed", rate = rate),
+      scale = list(learned = FALSE, log_s = 0.7, sd = 1), learned = NULL,
+      sites = NULL, proposal = list(
+        centre = numeric(), slope = numeric(), root = matrix(0, 0, 0)
+      ), start = list(log_s = 0.7, sd = 0, rate = 0.1)
+    )
+    sites <- kgs_sites_cpp(config, list(
+      points = features, label = label - 1L, classes = classes, weight = weight
+    ), numeric())
+    to_all <- if (classes == 2) diag(1) else t(helmert(classes))
+    f <- sites$eta %*% to_all
+    p <- exp(log_labels(f, rate))
+    slopes <- lapply(seq_len(ncol(f)), function(c) {
+      d <- 1e-5 * (col(f) == c)
+      (log_labels(f + d, rate) - log_labels(f - d, rate)) / 2e-5
+    })
+    expect_equal(
+      sites$information,
+      matrix(weight * vapply(slopes, function(d) {
+        rowSums(p * d^2)
+      }, numeric(7)), 7),
+      tolerance = 1e-6
+    )
+    own <- weight * vapply(slopes, function(d) {
+      d[cbind(seq_along(label), label)]
+    }, numeric(7))
+    expect_equal(sites$slope %*% to_all, matrix(own, 7), tolerance = 1e-6)
+    # At the mode of w
+    expect_equal(
+      sites$eta, exp(1.4) * tcrossprod(features) %*% sites$slope,
+      tolerance = 0.1
+    )
+  }
 })
 
 test_that("the likelihood of a draw is the product of its predictions", {
