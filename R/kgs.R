@@ -22,7 +22,11 @@
 #' With C > 2 classes each has its own function, and a point belongs to the
 #' class whose function plus noise is largest. The noise then has Gumbel's
 #' distribution: probabilities are a softmax. A wrong label is any of the other
-#' classes with the same probability, q / (C - 1).
+#' classes with the same probability, q / (C - 1). All functions have one
+#' bandwidth, which is found before the chains start
+#' (`kernel_gaussian("evidence")`): it maximises the approximate density of
+#' bandwidth, nugget and q given the labels of at most 1000 rows. Chains with
+#' `"learn"` or `"ard"` average over bandwidths, but mix slowly.
 #'
 #' `predict(type = "prob")` is the probability of the label as it would be
 #' recorded, wrong labels included: what scores such as the log loss compare
@@ -87,8 +91,9 @@
 #'   string).
 #' @param formula,data A formula such as `class ~ .` and the data frame it is
 #'   evaluated in.
-#' @param kernel A kernel, see [kb_kernels]. `NULL`: a Gaussian kernel whose
-#'   bandwidths are learned, see "The model"; with `nugget = 0` that of the
+#' @param kernel A kernel, see [kb_kernels]. `NULL`: a Gaussian kernel with
+#'   bandwidth `"ard"`, with more than 20 predictors `"learn"` and with more than
+#'   two classes `"evidence"`, see "The model"; with `nugget = 0` that of the
 #'   median distance.
 #' @param noise Prior of the rate of wrong labels, see [noise_beta()], or a
 #'   known rate: a number from 0 to below (C - 1) / C. `NULL`: `noise_beta(1,
@@ -108,7 +113,7 @@
 #' @param method Sampler, see below.
 #' @param rank Largest rank of the features: a whole number, or `NULL`: full
 #'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,
-#'   or 100 where bandwidths are learned; it uses as many as leave out a
+#'   or 100 where the chains learn bandwidths; it uses as many as leave out a
 #'   hundredth of a nugget that is small by its prior.
 #' @param control Settings of the sampler, see [mcmc_control()]. Lengths left
 #'   open are with `"leapfrog"` 300 iterations of warmup and 1000 after it if
