@@ -355,11 +355,12 @@ kernel_fill <- function(kernel, word, bandwidth) {
 
 # Only `srvm()` and `kgs()` learn bandwidths
 refuse_learn <- function(kernel) {
-  learned <- setdiff(bandwidth_words, "median")
-  if (any(vapply(learned, function(word) kernel_has(kernel, word), NA))) {
+  words <- setdiff(bandwidth_words, "median")
+  if (any(vapply(words, function(word) kernel_has(kernel, word), NA))) {
     kb_abort(c(
       "The bandwidth of {.code {format(kernel)}} cannot be learned here.",
-      i = "{.fn srvm} and {.fn kgs} learn bandwidths. Elsewhere give a number or
+      i = "{.fn srvm} learns bandwidths with {.val learn} and {.val ard},
+           {.fn kgs} also with {.val evidence}. Elsewhere give a number or
            {.val median}."
     ), "learn")
   }
