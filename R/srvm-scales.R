@@ -14,8 +14,8 @@ check_ard <- function(kernels) {
 
 refuse_ard_part <- function(word = "ard") {
   kb_abort(c(
-    "A kernel with {.code bandwidth = \"{word}\"} must be the only one: not a part
-     of a sum, a product, a list or a dictionary.",
+    "A kernel with {.code bandwidth = \"{word}\"} must be the only one: not a
+     part of a sum, a product, a list or a dictionary.",
     i = "{.code kernel_matern(\"{word}\")} is such a kernel."
   ), "argument", argument = "kernel")
 }
