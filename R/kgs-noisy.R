@@ -10,12 +10,13 @@ learns_nugget <- function(settings) identical(settings$nugget, "learn")
 #' Priors of the nugget and of bandwidths of [kgs()]
 #'
 #' Used where they are learned: `nugget = "learn"` and a kernel with
-#' `bandwidth = "ard"` or `"learn"`.
+#' `bandwidth = "ard"`, `"learn"` or `"evidence"`.
 #'
 #' The nugget is the variance of the noise of f where the kernel has variance 1
 #' (plus `bias`). Its prior is log-normal. So are the priors of bandwidths,
-#' about the median distance of the points: with `"learn"` one bandwidth, with
-#' `"ard"` one for each predictor; a part of their logarithms is common to all.
+#' about the median distance of the points: with `"learn"` and `"evidence"` one
+#' bandwidth, with `"ard"` one for each predictor; a part of their logarithms is
+#' common to all.
 #'
 #' @param nugget Median of the nugget.
 #' @param nugget_sd Standard deviation of its logarithm.
@@ -62,7 +63,7 @@ print.kb_kgs_prior <- function(x, digits = 3, ...) {
 learned_bandwidths <- function(kernel) {
   for (word in setdiff(bandwidth_words, "median")) {
     if (kernel_has(kernel, word)) {
-      if (!identical(kernel$bandwidth, word)) refuse_ard_part()
+      if (!identical(kernel$bandwidth, word)) refuse_ard_part(word)
       return(word)
     }
   }
@@ -168,10 +169,10 @@ label_weights <- function(settings, y, weights) {
 #' Parameters are log s, the logit of the rate of wrong labels and h of the
 #' bandwidths, each where it is learned. Functions are integrated out by the
 #' approximation (G42), whose sites are found anew at each mode.
+#' @param at Where the search starts.
 #' @return `config` with sites, proposal and start.
 #' @noRd
-learn_proposal <- function(config, data) {
-  at <- noisy_start(config)
+learn_proposal <- function(config, data, at = noisy_start(config)) {
   if (length(at) == 0) {
     config$sites <- kgs_sites_cpp(config, data, at)
     return(config)
@@ -187,12 +188,25 @@ learn_proposal <- function(config, data) {
   with_proposal(config, at, covariance, data$classes)
 }
 
+# Where a search with fixed sites ends, of several that with the highest mode
+best_climb <- function(config, data, starts) {
+  with_sites <- function(at) {
+    config$sites <- kgs_sites_cpp(config, data, at)
+    config
+  }
+  ends <- lapply(starts, function(at) climb(with_sites(at), data, at))
+  value <- vapply(ends, function(at) {
+    kgs_mode_cpp(with_sites(at), data, at)$value
+  }, 0)
+  ends[[which.max(value)]]
+}
+
 # Start: priors' centres, and a rate of one in ten
-noisy_start <- function(config) {
+noisy_start <- function(config, h = rep(0, noisy_dimension(config))) {
   c(
     if (config$scale$learned) config$scale$log_s,
     if (config$noise$kind != "fixed") log(0.1 / 0.9),
-    rep(0, noisy_dimension(config))
+    h
   )
 }
 

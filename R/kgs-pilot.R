@@ -45,18 +45,30 @@ pilot_rows <- function(x, y, weights, most = 1000) {
 
 # The mode of the approximate evidence, (G42)
 pilot_mode <- function(settings, few) {
-  settings$basis <- spread_basis(
-    settings, few$distinct, min(settings$rank_limit, 100)
-  )
+  settings$basis <- pilot_spread(settings, few)
   learn_noisy(settings, few$x, few$y, few$weights)
 }
 
+pilot_spread <- function(settings, few) {
+  spread_basis(settings, few$distinct, min(settings$rank_limit, 100))
+}
+
 #' The kernel whose bandwidth "evidence" is at the mode of that of some rows
+#'
+#' There may be several modes: searches start from the median distance and from
+#' narrower kernels.
 #' @noRd
 evidence_kernel <- function(settings, x, y, weights) {
   kernel <- settings$kernel
   settings$kernel <- kernel_fill(kernel, "evidence", "learn")
-  mode <- pilot_mode(settings, pilot_rows(x, y, weights))
+  few <- pilot_rows(x, y, weights)
+  settings$basis <- pilot_spread(settings, few)
+  config <- noisy_config(settings, ncol(x))
+  data <- noisy_data(settings, few$x, few$y, few$weights)
+  starts <- lapply(3^(0:2), function(narrower) {
+    noisy_start(config, log(narrower) / settings$prior$bandwidth_sd)
+  })
+  mode <- learn_proposal(config, data, best_climb(config, data, starts))
   kernel_fill(kernel, "evidence", exp(-central_log_inverse(mode)[[1]]))
 }
 

@@ -15,18 +15,17 @@
 #' \deqn{p(y | f) = q + (1 - 2 q) \Phi(y f / \sqrt{nugget}).}{p(y | f) = q +
 #' (1 - 2 q) Phi(y f / sqrt(nugget)).} The noise is for classes that overlap, q
 #' for labels that contradict their surroundings. By default both are learned,
-#' and so are the bandwidths of a Gaussian kernel, one for each predictor
-#' (`kernel_gaussian("ard")`; one for all, `"learn"`, if there are more than
-#' 20); their priors are [kgs_prior()] and `noise`.
+#' and with two classes so are the bandwidths of a Gaussian kernel, one for each
+#' predictor (`kernel_gaussian("ard")`; one for all, `"learn"`, if there are
+#' more than 20); their priors are [kgs_prior()] and `noise`.
 #'
 #' With C > 2 classes each has its own function, and a point belongs to the
 #' class whose function plus noise is largest. The noise then has Gumbel's
 #' distribution: probabilities are a softmax. A wrong label is any of the other
-#' classes with the same probability, q / (C - 1). All functions have one
-#' bandwidth, which is found before the chains start
-#' (`kernel_gaussian("evidence")`): it maximises the approximate density of
-#' bandwidth, nugget and q given the labels of at most 1000 rows. Chains with
-#' `"learn"` or `"ard"` average over bandwidths, but mix slowly.
+#' classes with the same probability, q / (C - 1). By default there is one
+#' bandwidth, `kernel_gaussian("evidence")`: the most probable one, found before
+#' the chains start from at most 1000 random rows. `"ard"` and `"learn"` are
+#' also possible, but their chains mix slowly.
 #'
 #' `predict(type = "prob")` is the probability of the label as it would be
 #' recorded, wrong labels included: what scores such as the log loss compare
@@ -113,8 +112,8 @@
 #' @param method Sampler, see below.
 #' @param rank Largest rank of the features: a whole number, or `NULL`: full
 #'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,
-#'   or 100 where the chains learn bandwidths; it uses as many as leave out a
-#'   hundredth of a nugget that is small by its prior.
+#'   or 100 where the chains learn bandwidths, not with `"evidence"`; it uses as
+#'   many as leave out a hundredth of a nugget that is small by its prior.
 #' @param control Settings of the sampler, see [mcmc_control()]. Lengths left
 #'   open are with `"leapfrog"` 300 iterations of warmup and 1000 after it if
 #'   rows times (classes - 1) are at most 500, and 200 and 500 beyond; with the

@@ -12,11 +12,11 @@ check_ard <- function(kernels) {
   kernels[[1]]
 }
 
-refuse_ard_part <- function() {
+refuse_ard_part <- function(word = "ard") {
   kb_abort(c(
-    "A kernel with {.code bandwidth = \"ard\"} must be the only one: not a part of a
-     sum, a product, a list or a dictionary.",
-    i = "{.code kernel_matern(\"ard\")} is such a kernel."
+    "A kernel with {.code bandwidth = \"{word}\"} must be the only one: not a
+     part of a sum, a product, a list or a dictionary.",
+    i = "{.code kernel_matern(\"{word}\")} is such a kernel."
   ), "argument", argument = "kernel")
 }
 

@@ -5,10 +5,11 @@
 # At most 20 comparisons per test and a bound of 5 give a false alarm with
 # probability below 2e-5. Seen to fail on: the volume of whitening left out, the
 # log s term of the centred move left out, autoregressive steps without their
-# correction, rates without their Jacobian, also on lines. With three classes: the
-# common function of another variance, or not drawn, in either move; the volume
-# without that of the kernel, or of one class; the prior or H' missing in slopes;
-# the size of w that of all functions; the information with a term too many.
+# correction, rates without their Jacobian, also on lines. With three classes:
+# the common function of another variance, or not drawn, in either move; the
+# volume without that of the kernel, or of one class; the prior or H' missing in
+# slopes; the size of w that of all functions; the information with a term too
+# many.
 
 # E[q^e (1 - q)^(m - e) q^k] under a Beta prior below 1/2
 rate_moment <- function(e, m, a, b, k = 0) {

@@ -98,7 +98,7 @@ Normals Sites::of_contrasts() const {
 }
 
 // Steps are halved with more classes: the curvature by contrasts is up to twice
-// the information by functions, (G50).
+// the information by functions, (G51).
 Sites find_sites(const NoisyModel& model, const Span& span, double s,
                  const Rates& rates) {
   constexpr int kSteps = 20;
