@@ -1,15 +1,17 @@
 # The data of the league of kgs(): sets, splits and wrong labels. Sourced by
 # kgs-league.R, after tools/reproduce/bark-data.R and league-data.R.
 #
-# Settings of this package are chosen on the sets of `choices` only. Those of
-# `report` are for reports: nothing is ever chosen on them, and a set does not
-# move from one group to the other. This list was committed before any of the
-# settings was chosen.
+# Settings of this package are chosen on the sets of `choices` and `tails` only.
+# Those of `report` are for reports: nothing is ever chosen on them, and a set
+# does not move from one group to the other. The list of reports was committed
+# before any of the settings was chosen.
 #
 # report   Sonar, Pima, BreastCancer, Glass, crabs, two_class_dat, spam (at most
 #          600 training rows), Satellite and LetterRecognition (2000)
 # choices  Ionosphere, Vehicle (500), and four simulated ones: moons, quadratic,
 #          normals and three_normals
+# tails    for choices too, of how predictors with long tails are scaled: cells,
+#          credit, hpc (500 each) and ads
 #
 # Splits 1 to 20. Split s of a real set shuffles the rows by sample(n) after
 # set.seed(); two thirds of them, rounded, and no more than the training rows
@@ -32,14 +34,16 @@ kgs_league_groups <- list(
   report = c(
     "Sonar", "Pima", "BreastCancer", "Glass", "crabs", "two_class_dat", "spam",
     "Satellite", "LetterRecognition"
-  )
+  ),
+  tails = c("cells", "credit", "hpc", "ads")
 )
 
 wrong_shares <- c(0, 0.1, 0.2)
 most_kgs_splits <- 20
 
 most_fit_rows <- c(
-  Vehicle = 500, spam = 600, Satellite = 2000, LetterRecognition = 2000
+  Vehicle = 500, spam = 600, Satellite = 2000, LetterRecognition = 2000,
+  cells = 500, credit = 500, hpc = 500
 )
 most_new_rows <- 1000
 simulated_fit_rows <- 200
@@ -50,13 +54,17 @@ all_numbers <- function(but) {
   function(data) with_numbers(setdiff(names(data), but))(data)
 }
 
+numbers_and <- function(class) {
+  function(data) data[vapply(data, is.numeric, NA) | names(data) == class]
+}
+
 species_as_number <- function(data) {
   data$sp <- as.numeric(data$sp == "O")
   data
 }
 
 # Ionosphere: V2 is constant. crabs: the sex, with the species among the
-# predictors.
+# predictors. credit, hpc: predictors that are numbers.
 kgs_package_sets <- list(
   Ionosphere = package_sets$Ionosphere,
   Vehicle = league_set("mlbench", "Class"),
@@ -70,7 +78,17 @@ kgs_package_sets <- list(
   two_class_dat = package_sets$two_class_dat,
   spam = package_sets$spam,
   Satellite = league_set("mlbench", "classes"),
-  LetterRecognition = league_set("mlbench", "lettr")
+  LetterRecognition = league_set("mlbench", "lettr"),
+  cells = league_set("modeldata", "class", "case"),
+  credit = league_set("modeldata", "Status",
+    name = "credit_data", change = numbers_and("Status")
+  ),
+  hpc = league_set("modeldata", "class",
+    name = "hpc_data", change = numbers_and("class")
+  ),
+  ads = league_set("modeldata", "Class",
+    name = "ad_data", change = numbers_and("Class")
+  )
 )
 
 # Normal classes of equal probability, with unit variances, around the rows of
