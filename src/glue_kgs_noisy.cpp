@@ -33,6 +33,7 @@ kgs::LearnedKernel learned(const Rcpp::List& list, const MatrixXd& points) {
       out.points.cols() != out.pivots.cols()) {
     throw std::invalid_argument("sizes of points and bandwidths disagree");
   }
+  kgs::find_distances(out);
   return out;
 }
 

@@ -23,11 +23,17 @@ void RadialKernel::evaluate(const Arithmetic& arithmetic,
                             Arithmetic::Vector factors,
                             Eigen::Ref<Eigen::VectorXd> out) const {
   arithmetic.squared_distances(squares, points, centre, out);
+  of_squares(arithmetic, factors, out);
+}
+
+void RadialKernel::of_squares(const Arithmetic& arithmetic,
+                              Arithmetic::Vector factors,
+                              Eigen::Ref<Eigen::VectorXd> squares) const {
   if (shape != Shape::kRationalQuadratic) {
-    return arithmetic.radial(profile(shape), factors, out);
+    return arithmetic.radial(profile(shape), factors, squares);
   }
-  for (Eigen::Index s = 0; s < out.size(); ++s) {
-    out[s] = factors[s] * std::pow(1 + out[s] / (2 * alpha), -alpha);
+  for (Eigen::Index s = 0; s < squares.size(); ++s) {
+    squares[s] = factors[s] * std::pow(1 + squares[s] / (2 * alpha), -alpha);
   }
 }
 

@@ -24,6 +24,10 @@ struct RadialKernel {
                 Arithmetic::Vector factors,
                 Eigen::Ref<Eigen::VectorXd> out) const;
 
+  /// The same from r^2, in place.
+  void of_squares(const Arithmetic& arithmetic, Arithmetic::Vector factors,
+                  Eigen::Ref<Eigen::VectorXd> squares) const;
+
   /// The derivative of the kernel with respect to r^2, at r^2 > 0.
   double slope(double square) const;
 };

@@ -35,6 +35,9 @@ struct LearnedKernel {
   double bias = 1;
   Eigen::VectorXd offset;
   Eigen::MatrixXd design;
+  /// Squared distances of points and pivots to the pivots for bandwidth 1,
+  /// where all predictors have the same bandwidth: see find_distances().
+  Eigen::MatrixXd from_points, from_pivots;
 };
 
 /// A normal approximation of the posterior of h, (G41): centre + root x. The

@@ -17,15 +17,27 @@ using Eigen::VectorXd;
 // singular up to rounding.
 constexpr double kJitter = 1e-6;
 
-MatrixXd kernel_at(const LearnedKernel& learned, const VectorXd& squares,
-                   const MatrixXd& points) {
-  const Arithmetic& arithmetic = Arithmetic::best();
-  const VectorXd ones = VectorXd::Ones(points.rows());
-  MatrixXd out(points.rows(), learned.pivots.rows());
+using Rows = Arithmetic::Columns;
+
+// Squared distances of points and pivots; `fixed`: those for bandwidth 1, or
+// empty.
+MatrixXd squared_distances(const Rows& points, const MatrixXd& pivots,
+                           const VectorXd& squares, const Rows& fixed) {
+  if (fixed.cols() > 0) return squares[0] * fixed;
+  MatrixXd out(points.rows(), pivots.rows());
   for (Index k = 0; k < out.cols(); ++k) {
-    const VectorXd pivot = learned.pivots.row(k);
-    learned.kernel.evaluate(arithmetic, squares, points, pivot, ones,
-                            out.col(k));
+    const VectorXd pivot = pivots.row(k);
+    Arithmetic::best().squared_distances(squares, points, pivot, out.col(k));
+  }
+  return out;
+}
+
+MatrixXd kernel_at(const LearnedKernel& learned, const VectorXd& squares,
+                   const Rows& points, const Rows& fixed) {
+  const VectorXd ones = VectorXd::Ones(points.rows());
+  MatrixXd out = squared_distances(points, learned.pivots, squares, fixed);
+  for (Index k = 0; k < out.cols(); ++k) {
+    learned.kernel.of_squares(Arithmetic::best(), ones, out.col(k));
   }
   out.array() += learned.bias;
   return out;
@@ -33,16 +45,14 @@ MatrixXd kernel_at(const LearnedKernel& learned, const VectorXd& squares,
 
 // weight x the derivative of the kernel with respect to r^2.
 MatrixXd square_slopes(const LearnedKernel& learned, const VectorXd& squares,
-                       const MatrixXd& points, const MatrixXd& weight) {
-  MatrixXd out(weight.rows(), weight.cols());
-  VectorXd distance(points.rows());
+                       const Rows& points, const Rows& fixed,
+                       const MatrixXd& weight) {
+  MatrixXd out = squared_distances(points, learned.pivots, squares, fixed);
   for (Index k = 0; k < out.cols(); ++k) {
-    const VectorXd pivot = learned.pivots.row(k);
-    Arithmetic::best().squared_distances(squares, points, pivot, distance);
-    for (Index i = 0; i < distance.size(); ++i) {
+    for (Index i = 0; i < out.rows(); ++i) {
       out(i, k) = weight(i, k) == 0
                       ? 0
-                      : weight(i, k) * learned.kernel.slope(distance[i]);
+                      : weight(i, k) * learned.kernel.slope(out(i, k));
     }
   }
   return out;
@@ -59,19 +69,38 @@ VectorXd weighted_squares(const MatrixXd& x, const MatrixXd& u,
          2 * x.cwiseProduct(across).colwise().sum().transpose();
 }
 
+// Of the same bandwidth, whatever the parameters.
+bool is_common(const LearnedKernel& learned) {
+  return (learned.offset.array() == learned.offset[0]).all() &&
+         learned.design ==
+             learned.design.row(0).replicate(learned.design.rows(), 1);
+}
+
 }  // namespace
 
-Span::Span(const LearnedKernel& learned, const VectorXd& log_inverse,
-           const MatrixXd& points)
+void find_distances(LearnedKernel& learned) {
+  if (!is_common(learned)) return;
+  const VectorXd ones = VectorXd::Ones(learned.offset.size());
+  const auto distances = [&](const MatrixXd& points) {
+    return squared_distances(points, learned.pivots, ones, MatrixXd());
+  };
+  learned.from_points = distances(learned.points);
+  learned.from_pivots = distances(learned.pivots);
+}
+
+Span::Span(const LearnedKernel& learned, const VectorXd& log_inverse)
     : squares_((2 * log_inverse.array()).exp()) {
-  gram_ = kernel_at(learned, squares_, learned.pivots);
+  gram_ = kernel_at(learned, squares_, learned.pivots, learned.from_pivots);
   gram_.diagonal().array() += kJitter * (1 + learned.bias);
   factor_ = gram_;
   const Eigen::LLT<Eigen::Ref<MatrixXd>> llt(factor_);
   ok_ = llt.info() == Eigen::Success && factor_.allFinite();
   if (!ok_) return;
+  const MatrixXd &points = learned.points, &fixed = learned.from_points;
   kernel_ = RowBlocks(points.rows(), factor_.cols(), [&](Index at, Index n) {
-    return kernel_at(learned, squares_, points.middleRows(at, n));
+    return kernel_at(
+        learned, squares_, points.middleRows(at, n),
+        fixed.middleRows(fixed.size() > 0 ? at : 0, fixed.size() > 0 ? n : 0));
   });
 }
 
@@ -134,12 +163,12 @@ VectorXd Span::slope(const LearnedKernel& learned,
   const MatrixXd of_factor = -(of_kernel.transpose() * features());
   const MatrixXd of_pivots = cholesky_slope(factor_, of_factor);
   const VectorXd change =
-      weighted_squares(
-          learned.points, learned.pivots,
-          square_slopes(learned, squares_, learned.points, of_kernel)) +
-      weighted_squares(
-          learned.pivots, learned.pivots,
-          square_slopes(learned, squares_, learned.pivots, of_pivots));
+      weighted_squares(learned.points, learned.pivots,
+                       square_slopes(learned, squares_, learned.points,
+                                     learned.from_points, of_kernel)) +
+      weighted_squares(learned.pivots, learned.pivots,
+                       square_slopes(learned, squares_, learned.pivots,
+                                     learned.from_pivots, of_pivots));
   return 2 * squares_.cwiseProduct(change);
 }
 

@@ -6,6 +6,10 @@
 namespace kernelbayes {
 namespace kgs {
 
+/// One bandwidth for all predictors changes distances by a factor: they are
+/// found once.
+void find_distances(LearnedKernel& learned);
+
 /// The features of data under one kernel: Phi = K L'^-1, with L the Cholesky
 /// factor of the pivots' kernel matrix, (G38). Samplers work with u = L'^-1 w,
 /// so that Phi w = K u and w'w = u'LL'u: Phi is not formed. Of a kernel that is
@@ -15,11 +19,8 @@ class Span {
   Span() = default;
   /// Of a kernel that is given.
   explicit Span(const Eigen::MatrixXd& features) : kernel_(features) {}
-  /// With these logarithms of inverse bandwidths, at the data or other points.
-  Span(const LearnedKernel& learned, const Eigen::VectorXd& log_inverse)
-      : Span(learned, log_inverse, learned.points) {}
-  Span(const LearnedKernel& learned, const Eigen::VectorXd& log_inverse,
-       const Eigen::MatrixXd& points);
+  /// With these logarithms of inverse bandwidths.
+  Span(const LearnedKernel& learned, const Eigen::VectorXd& log_inverse);
 
   /// False if the pivots' kernel matrix has no Cholesky factor.
   bool ok() const { return ok_; }
