@@ -127,17 +127,6 @@ df_part <- function(fit, show) {
   paste0(", Student's t with df ", show(stats::median(bark_pool(fit)$df)))
 }
 
-# Predictors that the model sees as logarithms
-logs_line <- function(fit, most = 5) {
-  names <- logged(fit$settings$scaling)
-  if (length(names) == 0) {
-    return(NULL)
-  }
-  more <- length(names) - most
-  if (more > 0) names <- c(utils::head(names, most), paste(more, "more"))
-  paste0("  logarithms:   ", toString(names), "\n")
-}
-
 # The locations of kernels, if not the default
 centres_line <- function(x, show) {
   prior <- x$settings$prior

@@ -64,7 +64,8 @@
 #' @section Errors:
 #' An argument outside its range is an error of class `kb_error_argument`;
 #' operators other than `+` and `*` are errors of class `kb_error_operator`;
-#' `bandwidth = "learn"` or `"ard"` anywhere but in [srvm()] and [kgs()] is an error of class
+#' `bandwidth = "learn"` or `"ard"` anywhere but in [srvm()] and [kgs()] is an
+#' error of class
 #' `kb_error_learn`.
 #'
 #' @references
@@ -173,7 +174,8 @@ kernel_custom <- function(f) {
   new_kernel("custom", f = f)
 }
 
-bandwidth_words <- c("median", "learn", "ard", "evidence")
+learned_words <- c("learn", "ard", "evidence")
+bandwidth_words <- c("median", learned_words)
 
 check_bandwidth <- function(bandwidth, median = TRUE) {
   if (median && rlang::is_string(bandwidth, bandwidth_words)) {
@@ -355,8 +357,7 @@ kernel_fill <- function(kernel, word, bandwidth) {
 
 # Only `srvm()` and `kgs()` learn bandwidths
 refuse_learn <- function(kernel) {
-  words <- setdiff(bandwidth_words, "median")
-  if (any(vapply(words, function(word) kernel_has(kernel, word), NA))) {
+  if (any(vapply(learned_words, function(word) kernel_has(kernel, word), NA))) {
     kb_abort(c(
       "The bandwidth of {.code {format(kernel)}} cannot be learned here.",
       i = "{.fn srvm} learns bandwidths with {.val learn} and {.val ard},

@@ -75,9 +75,9 @@
 #'   with probability `confidence` over samples of as many rows, the classifier
 #'   of a random draw gets at most the share `bound` of new labels wrong,
 #'   whatever their distribution. It follows from the share of training labels
-#'   that it gets wrong, `errors`, and from the `divergence` of the posterior from the
-#'   prior in nats, which the evidence gives. Of the rates in `path` the one
-#'   with the best bound is taken, at a price in confidence. It assumes that
+#'   that it gets wrong, `errors`, and from the `divergence` of the posterior
+#'   from the prior in nats, which the evidence gives. Of the rates in `path` the
+#'   one with the best bound is taken, at a price in confidence. It assumes that
 #'   neither the kernel nor the rates in `q` were chosen by looking at the data;
 #'   bandwidths from the median distance, and the points that span the features,
 #'   depend on them slightly. `NULL` without `path`, and with weights.

@@ -61,7 +61,7 @@ print.kb_kgs_prior <- function(x, digits = 3, ...) {
 # Kernels that learn bandwidths, and which: "ard", "learn", "evidence" until it
 # is found, or "none"
 learned_bandwidths <- function(kernel) {
-  for (word in setdiff(bandwidth_words, "median")) {
+  for (word in learned_words) {
     if (kernel_has(kernel, word)) {
       if (!identical(kernel$bandwidth, word)) refuse_ard_part(word)
       return(word)
@@ -482,6 +482,6 @@ mixing_advice.kb_kgs_noisy <- function(fit, poor) {
   if (is.null(fit$settings$noisy$learned)) {
     return(NULL)
   }
-  "{.code kernel_gaussian(\"evidence\")} finds one bandwidth beforehand: its chains
-   mix faster."
+  "{.code kernel_gaussian(\"evidence\")} finds one bandwidth beforehand: its
+   chains mix faster."
 }

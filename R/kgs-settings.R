@@ -39,14 +39,16 @@ kgs_length <- function(settings, rows) {
 # Settings that are determined by the data at the first call
 kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
                          scale, prior = kgs_prior(), class_weights = NULL) {
-  scale <- check_flag(scale)
+  scale <- check_scale(scale)
   classes <- nlevels(mould$y)
   check_classes_present(mould$y, mould$outcome_name)
   noise <- check_label_noise(noise, classes)
   bias <- check_number(bias, 0)
   nugget <- check_nugget(nugget)
   check_class(prior, "kb_kgs_prior", "`kgs_prior()`")
-  scaling <- scaling_learn(mould$x, mould$y, scale)
+  check_kernel(kernel)
+  logs <- isTRUE(scale) && learned_bandwidths(kernel) != "none"
+  scaling <- scaling_learn(mould$x, mould$y, !isFALSE(scale), logs)
   x <- scaling_x(scaling, mould$x)
   kernel <- resolve_kgs_kernel(kernel, x)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]

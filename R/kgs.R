@@ -91,9 +91,9 @@
 #' @param formula,data A formula such as `class ~ .` and the data frame it is
 #'   evaluated in.
 #' @param kernel A kernel, see [kb_kernels]. `NULL`: a Gaussian kernel with
-#'   bandwidth `"ard"`, with more than 20 predictors `"learn"` and with more than
-#'   two classes `"evidence"`, see "The model"; with `nugget = 0` that of the
-#'   median distance.
+#'   bandwidth `"ard"`, with more than 20 predictors `"learn"` and with more
+#'   than two classes `"evidence"`, see "The model"; with `nugget = 0` that of
+#'   the median distance.
 #' @param noise Prior of the rate of wrong labels, see [noise_beta()], or a
 #'   known rate: a number from 0 to below (C - 1) / C. `NULL`: `noise_beta(1,
 #'   9)`, or with `nugget = 0` a uniform prior, `noise_beta()`.
@@ -118,7 +118,10 @@
 #'   open are with `"leapfrog"` 300 iterations of warmup and 1000 after it if
 #'   rows times (classes - 1) are at most 500, and 200 and 500 beyond; with the
 #'   other samplers 1000 each.
-#' @param scale Standardise the predictors?
+#' @param scale `TRUE`: the predictors are standardised. Where bandwidths are
+#'   learned the logarithm of those with a long tail is taken first, as in
+#'   [bark()]; `print()` names them. `"linear"`: standardised without
+#'   logarithms. `FALSE` leaves them untouched.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
 #' @param seed Whole number that determines every draw; `NULL` takes one from
 #'   R's generator. The result does not depend on the workers that run the

@@ -30,7 +30,7 @@ kgs_settings_layout <- layout(
   .blocks = rule(
     method != "block" || classes == 2 && nugget > 0, "a method for its classes"
   ),
-  scaling = holds(scaling_layout), scale = flags(),
+  scaling = holds(scaling_layout), scale = one_scale(),
   rank_limit = such_that(is_bound, "a whole number or Inf"),
   basis = holds(span_layout),
   explained = where(method == "block", numeric_matrix(rank_of(basis), rank_of(

@@ -120,6 +120,17 @@ take_logs <- function(logs, x, columns) {
 # The predictors of which logarithms are taken
 logged <- function(s) names(s$x_center)[which(s$x_log$side != 0)]
 
+# For print()
+logs_line <- function(fit, most = 5) {
+  names <- logged(fit$settings$scaling)
+  if (length(names) == 0) {
+    return(NULL)
+  }
+  more <- length(names) - most
+  if (more > 0) names <- c(utils::head(names, most), paste(more, "more"))
+  paste0("  logarithms:   ", toString(names), "\n")
+}
+
 scaling_y <- function(s, y) {
   if (is.factor(y)) {
     return(y)

@@ -121,7 +121,7 @@ choose_kernel <- function(mould, given) {
   ladder <- check_ladder(
     given[c("n_temps", "warmup", "iter", "chains", "volume")]
   )
-  scale <- check_flag(given$scale, arg = "scale")
+  scale <- !isFALSE(check_scale(given$scale))
   x <- scaling_x(scaling_learn(mould$x, mould$y, scale), mould$x)
   kernels <- kernel_grid(given$bandwidths, given$kernels, x)
   candidates <- with_nuggets(kernels, given$nugget)
