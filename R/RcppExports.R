@@ -53,6 +53,10 @@ ridge_coefficients_cpp <- function(gram, moments, ridge) {
     .Call(`_kernelbayes_ridge_coefficients_cpp`, gram, moments, ridge)
 }
 
+kbr_probability_cpp <- function(features, weights, ridge) {
+    .Call(`_kernelbayes_kbr_probability_cpp`, features, weights, ridge)
+}
+
 isotonic_cpp <- function(values) {
     .Call(`_kernelbayes_isotonic_cpp`, values)
 }

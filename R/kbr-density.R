@@ -5,7 +5,7 @@ check_kbr_probs <- function(probs) {
 }
 
 kbr_quantiles <- function(fit, seen, probs) {
-  w <- weight_shares(fit, seen)
+  w <- probability_weights(fit, seen)
   x <- fit$data$states
   out <- array(0, c(nrow(w), ncol(x), length(probs)), list(
     NULL, colnames(x), paste0(100 * probs, "%")
@@ -36,7 +36,7 @@ signed_quantiles <- function(x, w, probs) {
 kbr_density <- function(fit, seen, at, bandwidth) {
   x <- fit$data$states
   at <- check_points_like(at, x, "at")
-  w <- weight_shares(fit, seen)
+  w <- probability_weights(fit, seen)
   widths <- density_bandwidth(x, w, bandwidth)
   out <- vapply(seq_len(nrow(w)), function(i) {
     if (anyNA(w[i, ])) {

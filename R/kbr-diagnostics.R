@@ -25,9 +25,10 @@
 #' @return List of class `kb_kbr_diagnostics`:
 #' * `observations`: data frame with one line per complete observation: `row`,
 #'   `sum` (of the raw weights), `negative` (share of the absolute mass that is
-#'   negative), `ess` (\eqn{(\sum w)^2 / \sum w^2}{(sum w)^2 / sum w^2}), `near`
-#'   (share of k(y, y) that the features explain; near 0 far from all
-#'   observations of the fit).
+#'   negative), `ess` (\eqn{(\sum w)^2 / \sum w^2}{(sum w)^2 / sum w^2}),
+#'   `distance` (from the kernel mean to that of the nearest probability, by the
+#'   norm of the first), `near` (share of k(y, y) that the features explain; near
+#'   0 far from all observations of the fit).
 #' * `rank`: of states and observations, `unexplained` (shares of the kernels'
 #'   traces), `effective_rank`: \eqn{\sum_k d_k^2 / (d_k^2 +
 #'   \delta)}{sum_k d_k^2 / (d_k^2 + delta)}, d the eigenvalues of R' diag(mu) R
@@ -82,7 +83,8 @@ weight_facts <- function(fit, seen) {
   sums <- raw_moments(fit, seen)[1, ]
   data.frame(
     row = seen$rows, sum = sums, negative = apply(w, 1, negative_mass),
-    ess = sums^2 / rowSums(w^2), near = seen$near
+    ess = sums^2 / rowSums(w^2),
+    distance = nearest_probabilities(fit, w / sums)$distance, near = seen$near
   )
 }
 
@@ -171,7 +173,8 @@ print.kb_kbr_diagnostics <- function(x, digits = 3, ...) {
   cat(
     "at ", nrow(o), " observations, medians: sum of weights ", middle(o$sum),
     ", negative mass ", percent(stats::median(o$negative)),
-    ", effective sample size ", middle(o$ess), "\n",
+    ", effective sample size ", middle(o$ess), ", distance to a probability ",
+    percent(stats::median(o$distance)), "\n",
     "rank: ", x$rank[["states"]], " of states, ", x$rank[["observations"]],
     " of observations, of these effective ",
     format(x$effective_rank, digits = digits), "; unexplained ",

@@ -34,22 +34,34 @@ state_names <- function(values, fit) {
   values
 }
 
-kbr_sd <- function(fit, seen) {
+# Of the posterior as a probability; rows x d
+kbr_sd <- function(fit, seen) UseMethod("kbr_sd")
+
+#' @export
+kbr_sd.kb_kbr <- function(fit, seen) {
+  p <- probability_weights(fit, seen)
+  x <- sweep(fit$data$states, 2, fit$posterior$center)
+  state_names(sqrt(pmax(p %*% x^2 - (p %*% x)^2, 0)), fit)
+}
+
+# The weights of all states were not kept: moments are those of signed ones.
+#' @export
+kbr_sd.kb_kbr_chunked <- function(fit, seen) {
   variance <- kbr_variance(fit, seen)
   lost <- sum(variance < 0, na.rm = TRUE)
   if (lost > 0) {
     kb_warn(c(
       "{lost} of {length(variance)} posterior variance{?s} {?is/are} negative:
        NA.",
-      i = "Negative weights dominate there: {.code type = \"quantile\"} still
-           gives intervals; a larger {.arg delta} reduces negative weights."
+      i = "Negative weights dominate there. A larger {.arg delta} reduces them;
+           so does {.code method = \"iw\"}."
     ), "weights")
   }
   variance[variance < 0] <- NA
   state_names(sqrt(variance), fit)
 }
 
-# Variances of the states, rows x d; zero if only rounding error
+# Variances under signed weights, rows x d; zero if only rounding error
 kbr_variance <- function(fit, seen) {
   moments <- kbr_moments(fit, seen, normalize = TRUE)
   variance <- moments$second - moments$first^2

@@ -58,16 +58,17 @@ kbr_picture <- function(fit, newdata, type, columns, level, n, given) {
   columns <- state_columns(fit, columns, most, type == "joint")
   level <- check_number(level, 0, 1, open = TRUE)
   if (!is.null(n)) n <- check_count(n, 10)
+  p <- if (type != "weights") nearest_probabilities(fit, w)$weights
   switch(type,
     marginals = marginals_picture(
-      fit, w, columns, level, if (is.null(n)) 200 else n
+      fit, w, p, columns, level, if (is.null(n)) 200 else n
     ),
-    joint = joint_picture(fit, w, columns, if (is.null(n)) 50 else n),
+    joint = joint_picture(fit, w, p, columns, if (is.null(n)) 50 else n),
     weights = weights_picture(fit, w, columns)
   )
 }
 
-# The weights of the states at the observation, which sum to one
+# The signed weights of the states at the observation, which sum to one
 one_observation <- function(fit, newdata) {
   if (is.null(newdata)) {
     bad_argument(newdata, "newdata", "one observation")
@@ -105,12 +106,13 @@ state_columns <- function(fit, columns, most, exactly) {
   columns
 }
 
-marginals_picture <- function(fit, w, columns, level, n) {
-  drawn <- lapply(columns, marginal, fit, w, n)
+# The mean is that of the signed weights w, the rest of the probability p
+marginals_picture <- function(fit, w, p, columns, level, n) {
+  drawn <- lapply(columns, marginal, fit, p, n)
   panels <- lapply(drawn, function(curves) {
     v <- fit$data$states[, curves$state[[1]]]
     order <- order(v)
-    ends <- signed_quantiles(v[order], w[order], interval_ends(level))
+    ends <- signed_quantiles(v[order], p[order], interval_ends(level))
     panel(
       curves$state[[1]], "density",
       ribbon_layer(curves$at, 0, curves$prior,
@@ -169,9 +171,9 @@ joint_density <- function(x, w, n) {
   data.frame(at_1 = grid[, 1], at_2 = grid[, 2], posterior = density)
 }
 
-joint_picture <- function(fit, w, columns, n) {
+joint_picture <- function(fit, w, p, columns, n) {
   x <- fit$data$states[, columns]
-  drawn <- joint_density(x, w, n)
+  drawn <- joint_density(x, p, n)
   density <- drawn$posterior
   shown <- spread_over(nrow(x), min(nrow(x), 2000))
   mean <- as.vector(w %*% x)

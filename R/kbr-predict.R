@@ -1,8 +1,8 @@
 # Predictions of kbr(): the posterior of the state at observations.
 
 kbr_types <- c(
-  "mean", "map", "sd", "quantile", "weights", "expectation", "draws",
-  "density", "embedding"
+  "mean", "map", "sd", "quantile", "weights", "probability", "expectation",
+  "draws", "density", "embedding"
 )
 
 #' The posterior of the state at observations
@@ -26,23 +26,30 @@ kbr_types <- c(
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return With N rows of `newdata`, d columns of states and n pairs:
-#' * `"mean"`, `"sd"`: N x d. If weights make a variance negative, `"sd"` is
-#'   `NA` with a warning of class `kb_warning_weights`. With the rotation kernel
-#'   the mean is the rotation nearest to the weighted mean of the matrices.
+#' * `"mean"`, `"sd"`: N x d. With the rotation kernel the mean is the rotation
+#'   nearest to the weighted mean of the matrices. For a fit of
+#'   [chunks][kbr_chunks] the variance is that of the signed weights: if it is
+#'   negative, `"sd"` is `NA` with a warning of class `kb_warning_weights`.
 #' * `"map"`: N x d, the mode of the kernel mean, with the attribute `converged`
 #'   (logical, one per row).
-#' * `"quantile"`: N x d x probabilities. Because weights may be negative, their
-#'   cumulative sums are first replaced by the nearest increasing function.
-#' * `"weights"`: N x n. They sum to one with `normalize = TRUE`.
+#' * `"quantile"`: N x d x probabilities.
+#' * `"weights"`: N x n. They sum to one with `normalize = TRUE`, and may be
+#'   negative.
+#' * `"probability"`: N x n, weights that are not negative and sum to one.
 #' * `"expectation"`: N x columns of f: sums of weights times f at the states.
 #' * `"draws"`: `ndraws` x d x N, states chosen by kernel herding, see [herd()]:
-#'   equally weighted and not random. They approximate the kernel mean by equal
-#'   weights: their mean can differ from `"mean"`, by half a standard deviation
-#'   if negative weights dominate.
-#' * `"density"`: N x M, weights times a Gaussian density about each state. It
-#'   may be negative where negative weights dominate.
+#'   equally weighted and not random.
+#' * `"density"`: N x M, probabilities times a Gaussian density about each
+#'   state.
 #' * `"embedding"`: a list of N [kernel means][kernel_mean], whose points are
 #'   as `kernel_x` sees them: standardised with `scale = TRUE`.
+#'
+#' Means and expectations use the signed weights, whose kernel mean is that of
+#' the rule. A distribution cannot have negative weights: standard deviations,
+#' quantiles, densities, draws and plots use the probability on the states whose
+#' kernel mean is nearest. Of those that are nearly as near, it is the one with
+#' weights nearest to the signed ones.
+#' [diagnostics()][diagnostics.kb_kbr] has the distance.
 #'
 #' `normalize = FALSE` applies to `"mean"`, `"weights"`, `"expectation"` and
 #' `"embedding"`; the other types always use weights that sum to one.
@@ -72,7 +79,8 @@ kbr_types <- c(
 predict.kb_kbr <- function(object, newdata = NULL,
                            type = c(
                              "mean", "map", "sd", "quantile", "weights",
-                             "expectation", "draws", "density", "embedding"
+                             "probability", "expectation", "draws", "density",
+                             "embedding"
                            ), f = NULL, probs = NULL, ndraws = NULL,
                            at = NULL, bandwidth = NULL, ...) {
   object <- checked_fit(object, ...)
@@ -90,6 +98,7 @@ predict.kb_kbr <- function(object, newdata = NULL,
     sd = kbr_sd(object, seen),
     quantile = kbr_quantiles(object, seen, check_kbr_probs(probs)),
     weights = kbr_weights(object, seen),
+    probability = probability_weights(object, seen),
     expectation = kbr_expectation(object, seen, f),
     draws = kbr_draws(object, seen, ndraws),
     density = kbr_density(object, seen, at, bandwidth),

@@ -116,7 +116,8 @@ state_means <- function(fit, seen) {
 state_table <- function(fit, posterior, column, level) {
   x <- fit$data$states[, column]
   order <- order(x)
-  ends <- apply(posterior$weights[, order, drop = FALSE], 1, function(w) {
+  weights <- nearest_probabilities(fit, posterior$weights)$weights
+  ends <- apply(weights[, order, drop = FALSE], 1, function(w) {
     signed_quantiles(x[order], w, interval_ends(level))
   })
   data.frame(

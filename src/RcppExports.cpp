@@ -176,6 +176,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// kbr_probability_cpp
+Rcpp::List kbr_probability_cpp(const Eigen::Map<Eigen::MatrixXd>& features, const Eigen::VectorXd& weights, double ridge);
+RcppExport SEXP _kernelbayes_kbr_probability_cpp(SEXP featuresSEXP, SEXP weightsSEXP, SEXP ridgeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
+    rcpp_result_gen = Rcpp::wrap(kbr_probability_cpp(features, weights, ridge));
+    return rcpp_result_gen;
+END_RCPP
+}
 // isotonic_cpp
 Eigen::VectorXd isotonic_cpp(const Eigen::Map<Eigen::VectorXd>& values);
 RcppExport SEXP _kernelbayes_isotonic_cpp(SEXP valuesSEXP) {
@@ -796,6 +808,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
     {"_kernelbayes_features_mass_cpp", (DL_FUNC) &_kernelbayes_features_mass_cpp, 2},
     {"_kernelbayes_ridge_coefficients_cpp", (DL_FUNC) &_kernelbayes_ridge_coefficients_cpp, 3},
+    {"_kernelbayes_kbr_probability_cpp", (DL_FUNC) &_kernelbayes_kbr_probability_cpp, 3},
     {"_kernelbayes_isotonic_cpp", (DL_FUNC) &_kernelbayes_isotonic_cpp, 1},
     {"_kernelbayes_kbr_gain_cpp", (DL_FUNC) &_kernelbayes_kbr_gain_cpp, 3},
     {"_kernelbayes_third_moments_cpp", (DL_FUNC) &_kernelbayes_third_moments_cpp, 2},

@@ -3,6 +3,8 @@
 #include "core/kbr/gram.hpp"
 #include "core/kbr/isotonic.hpp"
 #include "core/kbr/operators.hpp"
+#include "core/kbr/simplex.hpp"
+#include "glue/lists.hpp"
 
 namespace kbr = kernelbayes::kbr;
 
@@ -44,6 +46,18 @@ Eigen::MatrixXd ridge_coefficients_cpp(const Eigen::MatrixXd& gram,
                                        const Eigen::MatrixXd& moments,
                                        double ridge) {
   return kbr::ridge_coefficients(gram, moments, ridge);
+}
+
+// The nearest probability to weights that sum to 1.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List kbr_probability_cpp(const Eigen::Map<Eigen::MatrixXd>& features,
+                               const Eigen::VectorXd& weights, double ridge) {
+  require(features.rows() == weights.size() && ridge > 0,
+          "features and weights disagree");
+  const kbr::Probability nearest =
+      kbr::nearest_probability(features, weights, ridge);
+  return Rcpp::List::create(Rcpp::Named("weights") = nearest.weights,
+                            Rcpp::Named("distance") = nearest.distance);
 }
 
 // The nearest increasing sequence.

@@ -4,3 +4,4 @@
 #include "kbr/isotonic.cpp"
 #include "kbr/operators.cpp"
 #include "kbr/permuted_trace.cpp"
+#include "kbr/simplex.cpp"
