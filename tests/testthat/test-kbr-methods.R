@@ -211,12 +211,12 @@ test_that("half-negative weights and an ignored prior give warnings", {
   )))
 })
 
-test_that("a variance below zero is NA and a warning", {
-  negative <- kbr(pairs$x, pairs$y, delta = 1e-9)
-  w <- predict(negative, type = "weights")
-  variance <- w %*% pairs$x^2 - (w %*% pairs$x)^2
+test_that("of chunks a variance below zero is NA and a warning", {
+  chunk <- kbr_chunks(function(i) pairs, n_chunks = 1)
+  negative <- kbr(chunk, delta = 1e-9)
+  variance <- kbr_variance(negative, kbr_seen(negative, pairs$y))
   expect_true(any(variance < -1e-3))
-  expect_warning(sd <- predict(negative, type = "sd"),
+  expect_warning(sd <- predict(negative, pairs$y, type = "sd"),
     class = "kb_warning_weights"
   )
   expect_identical(unname(is.na(sd)), unname(variance < 0))

@@ -2,9 +2,7 @@
 # from it.
 #
 # Nothing is random but the data. The optimum is known by its conditions, and by
-# all supports of five points. Seen to fail: the ridge left out of the slope,
-# rows not centred (slow: the steps run out), the smaller system without its
-# ridge, a simplex whose sum is not 1.
+# all supports of five points.
 
 signed_weights <- function(n) {
   w <- stats::rnorm(n, 1 / n, 3 / n)
@@ -72,7 +70,9 @@ test_that("a probability is its own nearest one", {
 mixture_fit <- function(...) {
   pairs <- kbr_simulate(
     function(n) stats::runif(n, -10, 10),
-    function(x) x + sample(c(1, 0.1), length(x), TRUE) * stats::rnorm(length(x)),
+    function(x) {
+      x + sample(c(1, 0.1), length(x), TRUE) * stats::rnorm(length(x))
+    },
     n = 500, seed = 4
   )
   kbr(pairs, ...)

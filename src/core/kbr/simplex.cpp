@@ -1,6 +1,8 @@
 #include "simplex.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "../decompositions.hpp"
@@ -15,23 +17,31 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr int kSteps = 200;
-constexpr double kTolerance = 1e-9;  // of the slope, by the kernel mean's norm
+// Of the slope, by the norm of the kernel mean; while the ridge shrinks, at
+// last.
+constexpr double kRough = 1e-2, kTolerance = 1e-9;
+constexpr double kFirst = 0.1, kShrink = 0.1;  // of the ridge, by |R|^2
 constexpr double kSufficient = 1e-4, kLeastStep = 1e-10;
 
-// Where the dual is a function of a, (K31).
-struct Dual {
-  Dual(const Features& features, const VectorXd& w, const VectorXd& mean,
-       double ridge, VectorXd at)
-      : a(std::move(at)) {
-    const VectorXd forward = features * a;
-    p = onto_simplex(w + forward / ridge);
-    slope = a - mean + features.transpose() * p;
-    value = 0.5 * a.squaredNorm() - a.dot(mean) + forward.dot(p) -
-            0.5 * ridge * (p - w).squaredNorm();
-  }
-
+// The dual at a, its slope and the probability there, (K31).
+struct Point {
   VectorXd a, p, slope;
   double value;
+};
+
+struct Dual {
+  Point at(VectorXd a) const {
+    const VectorXd forward = features * a;
+    VectorXd p = onto_simplex(w + forward / ridge);
+    VectorXd slope = a - mean + features.transpose() * p;
+    const double value = 0.5 * a.squaredNorm() - a.dot(mean) + forward.dot(p) -
+                         0.5 * ridge * (p - w).squaredNorm();
+    return {std::move(a), std::move(p), std::move(slope), value};
+  }
+
+  const Features& features;
+  const VectorXd &w, &mean;
+  double ridge;
 };
 
 // The rows of positive weight, less their mean.
@@ -45,7 +55,7 @@ MatrixXd centred_rows(const Features& features, const VectorXd& p) {
   return out.rowwise() - out.colwise().mean();
 }
 
-// -(I + C'C / ridge)^-1 slope by the smaller of two systems, (K32) and (K33).
+// -(I + C'C / ridge)^-1 slope by the smaller of two systems, (K32), (K33).
 VectorXd newton_step(const MatrixXd& rows, const VectorXd& slope,
                      double ridge) {
   const bool few = rows.rows() < rows.cols();
@@ -55,6 +65,25 @@ VectorXd newton_step(const MatrixXd& rows, const VectorXd& slope,
   if (!solver.ok()) return -slope;
   if (!few) return -ridge * solver.solve(slope);
   return rows.transpose() * solver.solve(VectorXd(rows * slope)) - slope;
+}
+
+Point minimise(const Dual& dual, VectorXd start, double tolerance) {
+  Point here = dual.at(std::move(start));
+  const double small = tolerance * dual.mean.norm();
+  for (int k = 0; k < kSteps && here.slope.norm() > small; ++k) {
+    const VectorXd step = newton_step(centred_rows(dual.features, here.p),
+                                      here.slope, dual.ridge);
+    const double descent = kSufficient * step.dot(here.slope);
+    double length = 1;
+    Point next = dual.at(here.a + step);
+    while (next.value > here.value + length * descent && length > kLeastStep) {
+      length /= 2;
+      next = dual.at(here.a + length * step);
+    }
+    if (length <= kLeastStep) break;  // rounding
+    here = std::move(next);
+  }
+  return here;
 }
 
 }  // namespace
@@ -72,29 +101,24 @@ VectorXd onto_simplex(const VectorXd& v) {
   return (v.array() - shift).max(0.0).matrix();
 }
 
+// A small ridge makes p a steep function of a: the ridge shrinks in steps. If a
+// shrinks with it, p stays.
 Probability nearest_probability(const Features& features,
                                 const VectorXd& weights, double ridge) {
   const VectorXd mean = features.transpose() * weights;
-  const auto at = [&](VectorXd a) {
-    return Dual(features, weights, mean, ridge, std::move(a));
-  };
-  Dual here = at(VectorXd::Zero(features.cols()));
-  for (int k = 0; k < kSteps; ++k) {
-    if (here.slope.norm() <= kTolerance * mean.norm()) break;
-    const VectorXd step =
-        newton_step(centred_rows(features, here.p), here.slope, ridge);
-    const double descent = kSufficient * step.dot(here.slope);
-    double length = 1;
-    Dual next = at(here.a + step);
-    while (next.value > here.value + length * descent && length > kLeastStep) {
-      length /= 2;
-      next = at(here.a + length * step);
-    }
-    if (length <= kLeastStep) break;  // rounding
-    here = std::move(next);
+  Dual dual{features, weights, mean,
+            std::max(ridge, kFirst * features.squaredNorm())};
+  Point best{VectorXd::Zero(features.cols()), {}, {}, 0};
+  for (;;) {
+    const bool last = dual.ridge <= ridge;
+    best = minimise(dual, best.a, last ? kTolerance : kRough);
+    if (last) break;
+    const double next = std::max(ridge, kShrink * dual.ridge);
+    best.a *= next / dual.ridge;
+    dual.ridge = next;
   }
-  const VectorXd gap = features.transpose() * (here.p - weights);
-  return {here.p, gap.norm()};
+  const VectorXd gap = features.transpose() * (best.p - weights);
+  return {best.p / best.p.sum(), gap.norm()};
 }
 
 }  // namespace kbr
