@@ -58,6 +58,7 @@ test_that("moments agree with the dense weights", {
     variance <- w %*% x^2 - (w %*% x)^2
     found <- kbr_variance(fit, kbr_seen(fit, new))
     expect_close(found, variance, 1e-8 * max(abs(variance)))
+    sd <- predict(fit, new, type = "sd")
     found <- predict(fit, new, type = "expectation", f = f)
     expect_close(found, w %*% f(x), 1e-10)
     expect_identical(colnames(found), c("a", "b"))
