@@ -2,7 +2,9 @@
 # from it.
 #
 # Nothing is random but the data. The optimum is known by its conditions, and by
-# all supports of five points.
+# all supports of five points. Seen to fail: the ridge left out of p(a), twice
+# the ridge in the steps, rows not centred, a simplex whose sum is 1.01,
+# distances that are not relative.
 
 signed_weights <- function(n) {
   w <- stats::rnorm(n, 1 / n, 3 / n)
