@@ -16,12 +16,14 @@
 #' @param span Time from one output to the next; there are `times` of them, the
 #'   first at time 0.
 #' @param steps The first number of steps for a span.
+#' @param halvings How many at most. Of 1e5 draws from the priors of the models
+#'   here none needs more than 5.
 #' @return A list of matrices, one for each coordinate of the state: a row for
 #'   each set of parameters, a column for each time. A row that is not finite or
 #'   still changes after all `halvings` is NA.
 #' @noRd
 solve_ode <- function(rate, theta, start, span, times, steps,
-                      tolerance = 3e-4, halvings = 7) {
+                      tolerance = 3e-4, halvings = 6) {
   rows <- seq_len(nrow(theta))
   out <- runge_kutta(rate(theta), length(rows), start, span, times, steps)
   for (i in seq_len(halvings)) {
