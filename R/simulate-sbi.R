@@ -337,26 +337,26 @@ distractors <- function() {
 }
 
 # A column of ones and the stimulus, delayed by 0 to 8 bins
-glm_design <- function() {
+spike_design <- function() {
   stimulus <- numpy_normals(numpy_words(42, 400), 100)$value
   delayed <- function(lag) c(numeric(lag), stimulus[seq_len(100 - lag)])
   cbind(1, vapply(0:8, delayed, stimulus))
 }
 
 # F of the prior, whose F f is white noise
-glm_smoother <- function() {
+spike_smoother <- function() {
   i <- seq_len(9)
   lag <- outer(i, i, "-")
   diag(1 + sqrt((i - 1) / 9)) - 2 * (lag == 1) + (lag == 2)
 }
 
-glm_prior <- function(n) {
-  filter <- forwardsolve(glm_smoother(), matrix(stats::rnorm(9 * n), 9))
+spike_prior <- function(n) {
+  filter <- forwardsolve(spike_smoother(), matrix(stats::rnorm(9 * n), 9))
   cbind(sqrt(2) * stats::rnorm(n), t(filter))
 }
 
-glm_rows <- function(theta) {
-  design <- glm_design()
+spike_rows <- function(theta) {
+  design <- spike_design()
   prob <- stats::plogis(theta %*% t(design))
   (stats::runif(length(prob)) < prob) %*% design
 }
@@ -444,7 +444,7 @@ sbi_tasks <- list(
     parameters = c("offset", paste0("f", 1:9)),
     observations = c("count", paste0("lag", 0:8)),
     lower = -Inf, upper = Inf,
-    prior = glm_prior, simulate = glm_rows
+    prior = spike_prior, simulate = spike_rows
   ),
   sir = list(
     parameters = c("beta", "gamma"),

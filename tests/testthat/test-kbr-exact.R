@@ -467,16 +467,22 @@ test_that("quantiles use the increasing function nearest to F", {
   probs <- c(0.01, 0.2, 0.5, 0.77, 0.99)
   for (fit in fits) {
     w <- predict(fit, new, type = "weights")
+    p <- predict(fit, new, type = "probability")
     found <- predict(fit, new, type = "quantile", probs = probs)
     expect_identical(dim(found), c(7L, 2L, 5L))
     for (j in 1:2) {
+      x <- sort(pairs$x[, j])
       order <- order(pairs$x[, j])
+      of_cdf <- function(cdf) {
+        vapply(probs, function(p) x[[min(c(which(cdf >= p), 100))]], 0)
+      }
       for (i in 1:7) {
         cdf <- stats::isoreg(cumsum(w[i, order]))$yf
-        wanted <- vapply(probs, function(p) {
-          pairs$x[order[[min(c(which(cdf >= p), 100))]], j]
-        }, 0)
-        expect_equal(found[i, j, ], wanted, ignore_attr = TRUE)
+        expect_equal(signed_quantiles(x, w[i, order], probs), of_cdf(cdf))
+        expect_equal(
+          found[i, j, ], of_cdf(cumsum(p[i, order])),
+          ignore_attr = TRUE
+        )
       }
     }
   }

@@ -295,7 +295,7 @@ test_that("statistics of spikes are those of the benchmark", {
   published <- sbi_published$bernoulli_glm
   spikes <- do.call(rbind, strsplit(published$spikes, ""))
   expect_equal(
-    matrix(as.numeric(spikes), 5) %*% glm_design(), published$y,
+    matrix(as.numeric(spikes), 5) %*% spike_design(), published$y,
     tolerance = 1e-6
   )
 })
@@ -303,7 +303,7 @@ test_that("statistics of spikes are those of the benchmark", {
 test_that("statistics of spikes have the moments of the GLM", {
   theta <- c(0.5, 1, 0.8, 0.5, 0, -0.4, -0.5, -0.3, 0, 0.2)
   pairs <- sim_bernoulli_glm(4000, theta, seed = 18)
-  design <- glm_design()
+  design <- spike_design()
   p <- 1 / (1 + exp(-drop(design %*% theta)))
   root <- chol(crossprod(design, p * (1 - p) * design))
   z <- (t(pairs$y) - drop(crossprod(design, p)))
