@@ -521,10 +521,10 @@ test_that("the nearest increasing sequence agrees with isoreg()", {
 test_that("the density is a weighted sum of normal densities", {
   at <- normal_points(5, 2, 6)
   for (fit in fits) {
-    w <- predict(fit, new, type = "weights")
+    p <- predict(fit, new, type = "probability")
     found <- predict(fit, new, type = "density", at = at, bandwidth = c(0.3, 1))
     wanted <- vapply(1:5, function(k) {
-      drop(w %*% (stats::dnorm(at[k, 1], pairs$x[, 1], 0.3) *
+      drop(p %*% (stats::dnorm(at[k, 1], pairs$x[, 1], 0.3) *
         stats::dnorm(at[k, 2], pairs$x[, 2], 1)))
     }, numeric(7))
     expect_close(found, wanted, 1e-10)
@@ -535,16 +535,10 @@ test_that("the density is a weighted sum of normal densities", {
     predict(moved, new, type = "density", at = at + 1e7),
     predict(fits$iw, new, type = "density", at = at), 1e-6
   )
-  # The default: Silverman's rule, s of the posterior, m = 1 / sum(w^2).
+  # The default: Silverman's rule, s of the posterior, m = 1 / sum(p^2).
   fit <- fits$iw
-  w <- predict(fit, new, type = "weights")
-  variance <- w %*% pairs$x^2 - (w %*% pairs$x)^2
-  # A negative variance is replaced by that of the central 68 percent.
-  ends <- predict(fit, new, type = "quantile", probs = pnorm(c(-1, 1)))
-  spread <- (ends[, , 2] - ends[, , 1]) / 2
-  expect_gt(sum(variance < 0), 0)
-  variance[variance < 0] <- spread[variance < 0]^2
-  s <- sqrt(variance) * rowSums(w^2)^(1 / 6)
+  p <- predict(fit, new, type = "probability")
+  s <- predict(fit, new, type = "sd") * rowSums(p^2)^(1 / 6)
   found <- predict(fit, new, type = "density", at = at)
   for (i in 1:7) {
     expect_equal(
@@ -558,11 +552,11 @@ test_that("the density is a weighted sum of normal densities", {
 test_that("draws are herded from the posterior's kernel mean", {
   for (fit in fits[c("kbr", "iw")]) {
     draws <- predict(fit, new, type = "draws", ndraws = 400)
-    means <- predict(fit, new, type = "embedding")
-    mean <- predict(fit, new)
+    p <- predict(fit, new, type = "probability")
     for (i in 1:7) {
-      expect_equal(draws[, , i], herd(means[[i]], 400), ignore_attr = TRUE)
-      expect_lt(max(abs(colMeans(draws[, , i]) - mean[i, ])), 0.08)
+      mean <- kernel_mean(pairs$x, fit$features$states$kernel, p[i, ])
+      expect_equal(draws[, , i], herd(mean, 400), ignore_attr = TRUE)
+      expect_lt(max(abs(colMeans(draws[, , i]) - p[i, ] %*% pairs$x)), 0.08)
     }
   }
   # At low rank the kernel mean is that of the features.
