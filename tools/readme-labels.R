@@ -45,7 +45,7 @@ labels_sentence <- function(runs) {
   }
   strwrap(paste0(
     "Left: labels of two species of `iris` were swapped at random before ",
-    "`kgs()` saw them, ", rates$draws[[1]], " times for each ",
+    "`kgs(nugget = 0)` saw them, ", rates$draws[[1]], " times for each ",
     "number. Of 4 swapped labels among 100 it marks ", per_cent("recall", 4, "standard error "),
     " as more likely wrong than right, and ", per_cent("precision", 4),
     " of those that it marks were swapped", again(10), again(20), ". ",
