@@ -110,62 +110,50 @@
 #' @name sim_sbi
 NULL
 
-#' @rdname sim_sbi
-#' @export
-sim_gaussian_linear <- function(n = NULL, theta = NULL, seed = NULL) {
-  simulate_task("gaussian_linear", n, theta, seed)
+simulator_of <- function(task) {
+  force(task)
+  function(n = NULL, theta = NULL, seed = NULL) {
+    simulate_task(sbi_tasks[[task]], n, theta, seed)
+  }
 }
 
 #' @rdname sim_sbi
 #' @export
-sim_gaussian_linear_uniform <- function(n = NULL, theta = NULL, seed = NULL) {
-  simulate_task("gaussian_linear_uniform", n, theta, seed)
-}
+sim_gaussian_linear <- simulator_of("gaussian_linear")
 
 #' @rdname sim_sbi
 #' @export
-sim_gaussian_mixture <- function(n = NULL, theta = NULL, seed = NULL) {
-  simulate_task("gaussian_mixture", n, theta, seed)
-}
+sim_gaussian_linear_uniform <- simulator_of("gaussian_linear_uniform")
 
 #' @rdname sim_sbi
 #' @export
-sim_two_moons <- function(n = NULL, theta = NULL, seed = NULL) {
-  simulate_task("two_moons", n, theta, seed)
-}
+sim_gaussian_mixture <- simulator_of("gaussian_mixture")
 
 #' @rdname sim_sbi
 #' @export
-sim_slcp <- function(n = NULL, theta = NULL, seed = NULL) {
-  simulate_task("slcp", n, theta, seed)
-}
+sim_two_moons <- simulator_of("two_moons")
 
 #' @rdname sim_sbi
 #' @export
-sim_slcp_distractors <- function(n = NULL, theta = NULL, seed = NULL) {
-  simulate_task("slcp_distractors", n, theta, seed)
-}
+sim_slcp <- simulator_of("slcp")
 
 #' @rdname sim_sbi
 #' @export
-sim_bernoulli_glm <- function(n = NULL, theta = NULL, seed = NULL) {
-  simulate_task("bernoulli_glm", n, theta, seed)
-}
+sim_slcp_distractors <- simulator_of("slcp_distractors")
 
 #' @rdname sim_sbi
 #' @export
-sim_sir <- function(n = NULL, theta = NULL, seed = NULL) {
-  simulate_task("sir", n, theta, seed)
-}
+sim_bernoulli_glm <- simulator_of("bernoulli_glm")
 
 #' @rdname sim_sbi
 #' @export
-sim_lotka_volterra <- function(n = NULL, theta = NULL, seed = NULL) {
-  simulate_task("lotka_volterra", n, theta, seed)
-}
+sim_sir <- simulator_of("sir")
 
-simulate_task <- function(name, n, theta, seed) {
-  task <- sbi_tasks[[name]]
+#' @rdname sim_sbi
+#' @export
+sim_lotka_volterra <- simulator_of("lotka_volterra")
+
+simulate_task <- function(task, n, theta, seed) {
   if (!is.null(theta)) {
     theta <- task_parameters(theta, task)
   }
