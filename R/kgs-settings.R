@@ -158,7 +158,6 @@ check_classes_present <- function(y, arg) {
 
 # The kernel for scaled points, without the bias
 resolve_kgs_kernel <- function(kernel, x) {
-  check_kernel(kernel)
   check_kernel_dimension(kernel, ncol(x))
   if (learned_bandwidths(kernel) == "none") {
     return(kernel_resolve(kernel, x))

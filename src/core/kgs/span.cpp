@@ -98,9 +98,9 @@ Span::Span(const LearnedKernel& learned, const VectorXd& log_inverse)
   if (!ok_) return;
   const MatrixXd &points = learned.points, &fixed = learned.from_points;
   kernel_ = RowBlocks(points.rows(), factor_.cols(), [&](Index at, Index n) {
-    return kernel_at(
-        learned, squares_, points.middleRows(at, n),
-        fixed.middleRows(fixed.size() > 0 ? at : 0, fixed.size() > 0 ? n : 0));
+    const auto known =
+        fixed.size() > 0 ? fixed.middleRows(at, n) : fixed.middleRows(0, 0);
+    return kernel_at(learned, squares_, points.middleRows(at, n), known);
   });
 }
 
