@@ -19,8 +19,8 @@
 # and tails only: Ionosphere, Vehicle, four simulated sets, and four with
 # predictors that have long tails. The group report is for reports: Sonar, Pima,
 # BreastCancer, Glass, crabs, two_class_dat, spam, Satellite, LetterRecognition.
-# This list was committed before any setting was chosen, and no choice is made
-# on the sets of report.
+# The list of report was committed before any setting was chosen, and no choice
+# is made on its sets.
 #
 # Needs Rscript tools/deps.R league. Peers that are not installed are skipped.
 # All methods have the same splits and the same wrong labels. Tables compare
