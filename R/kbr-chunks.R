@@ -481,9 +481,9 @@ chunk_posterior <- function(fit, chunks, model, first, prior, progress) {
 
 # Methods ----------------------------------------------------------------------
 
-# The posterior's kernel means on the landmarks of the states
+# The posterior's kernel means on the landmarks of the states, always signed
 #' @export
-kernel_mean_points.kb_kbr_chunked <- function(fit, seen) {
+kernel_mean_points.kb_kbr_chunked <- function(fit, seen, signed = TRUE) {
   features <- fit$features$states
   mean <- fit$posterior$cross %*% seen$coef
   mean <- sweep(mean, 2, raw_moments(fit, seen)[1, ], "/")

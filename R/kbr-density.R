@@ -4,21 +4,6 @@ check_kbr_probs <- function(probs) {
   check_probs(if (is.null(probs)) c(0.05, 0.5, 0.95) else probs)
 }
 
-kbr_quantiles <- function(fit, seen, probs) {
-  w <- probability_weights(fit, seen)
-  x <- fit$data$states
-  out <- array(0, c(nrow(w), ncol(x), length(probs)), list(
-    NULL, colnames(x), paste0(100 * probs, "%")
-  ))
-  for (j in seq_len(ncol(x))) {
-    order <- order(x[, j])
-    for (i in seq_len(nrow(w))) {
-      out[i, j, ] <- signed_quantiles(x[order, j], w[i, order], probs)
-    }
-  }
-  out
-}
-
 # Quantiles of increasing points with weights of any sign: (K9)
 #
 # Equal points have one value of the distribution function, whatever their

@@ -10,8 +10,9 @@ need_kernel_x <- function(fit, what) {
 }
 
 #' @export
-kernel_mean_points.kb_kbr <- function(fit, seen,
-                                      w = weight_shares(fit, seen)) {
+kernel_mean_points.kb_kbr <- function(fit, seen, signed = TRUE) {
+  weights <- if (signed) weight_shares else probability_weights
+  w <- weights(fit, seen)
   factor <- fit$features$states$factor
   list(
     points = fit$data$states, scaled = scaled_states(fit), weights = w,
@@ -49,7 +50,8 @@ kbr_draws <- function(fit, seen, ndraws) {
   ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1)
   need_kernel_x(fit, "draws")
   draws <- herded_points(
-    probability_points(fit, seen), fit$features$states$kernel, ndraws
+    kernel_mean_points(fit, seen, signed = FALSE), fit$features$states$kernel,
+    ndraws
   )
   dimnames(draws) <- list(NULL, colnames(fit$data$states), NULL)
   structure(draws, rows = "last")

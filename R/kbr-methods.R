@@ -235,13 +235,14 @@ tidy.kb_kbr <- function(x, newdata = NULL, level = 0.9, ...) {
 
 state_bands <- function(fit, newdata, level) {
   level <- check_number(level, 0, 1, open = TRUE)
-  ends <- stats::predict(fit, newdata,
-    type = "quantile", probs = interval_ends(level)
-  )
+  check_type_defined(fit, "quantile")
+  # Found once for quantiles and sd: it takes most of the time.
+  p <- stats::predict(fit, newdata, type = "probability")
+  ends <- probability_quantiles(fit, p, interval_ends(level))
   side <- function(k) matrix(ends[, , k], dim(ends)[[1]])
   list(
     mean = drop_row_names(stats::predict(fit, newdata)),
-    sd = stats::predict(fit, newdata, type = "sd"),
+    sd = probability_sd(fit, p),
     lower = side(1), upper = side(2)
   )
 }

@@ -39,9 +39,7 @@ kbr_sd <- function(fit, seen) UseMethod("kbr_sd")
 
 #' @export
 kbr_sd.kb_kbr <- function(fit, seen) {
-  p <- probability_weights(fit, seen)
-  x <- sweep(fit$data$states, 2, fit$posterior$center)
-  state_names(sqrt(pmax(p %*% x^2 - (p %*% x)^2, 0)), fit)
+  probability_sd(fit, probability_weights(fit, seen))
 }
 
 # The weights of all states were not kept: moments are those of signed ones.

@@ -96,7 +96,9 @@ predict.kb_kbr <- function(object, newdata = NULL,
     mean = kbr_mean(object, seen),
     map = kbr_map(object, seen),
     sd = kbr_sd(object, seen),
-    quantile = kbr_quantiles(object, seen, check_kbr_probs(probs)),
+    quantile = probability_quantiles(
+      object, probability_weights(object, seen), check_kbr_probs(probs)
+    ),
     weights = kbr_weights(object, seen),
     probability = probability_weights(object, seen),
     expectation = kbr_expectation(object, seen, f),

@@ -32,19 +32,27 @@ nearest_probability <- function(factor, w, ridge) {
   found
 }
 
-# As `kernel_mean_points()`
-probability_points <- function(fit, seen) UseMethod("probability_points")
-
-#' @export
-probability_points.kb_kbr <- function(fit, seen) {
-  kernel_mean_points.kb_kbr(fit, seen, probability_weights(fit, seen))
-}
-
-#' @export
-probability_points.kb_kbr_chunked <- function(fit, seen) {
-  kernel_mean_points(fit, seen)
-}
-
 probability_weights <- function(fit, seen) {
   nearest_probabilities(fit, weight_shares(fit, seen))$weights
+}
+
+# Standard deviations of probabilities p of the states (rows x n), rows x d
+probability_sd <- function(fit, p) {
+  x <- sweep(fit$data$states, 2, fit$posterior$center)
+  state_names(sqrt(pmax(p %*% x^2 - (p %*% x)^2, 0)), fit)
+}
+
+# Rows x d x probs
+probability_quantiles <- function(fit, p, probs) {
+  x <- fit$data$states
+  out <- array(0, c(nrow(p), ncol(x), length(probs)), list(
+    NULL, colnames(x), paste0(100 * probs, "%")
+  ))
+  for (j in seq_len(ncol(x))) {
+    order <- order(x[, j])
+    for (i in seq_len(nrow(p))) {
+      out[i, j, ] <- signed_quantiles(x[order, j], p[i, order], probs)
+    }
+  }
+  out
 }

@@ -3,11 +3,14 @@
 
 #' Points whose weighted kernels are posteriors' kernel means
 #'
+#' @param signed The rule's weights, or those of the nearest probability?
 #' @return List of `points` (P x d), `scaled` (as their kernel sees them),
 #'   `weights` (means x P; a row is NA where weights cancelled) and `value` (P x
 #'   means, of the kernel means at the points).
 #' @noRd
-kernel_mean_points <- function(fit, seen) UseMethod("kernel_mean_points")
+kernel_mean_points <- function(fit, seen, signed = TRUE) {
+  UseMethod("kernel_mean_points")
+}
 
 #' The mode of each mean, sought from its highest point and from its centre
 #'

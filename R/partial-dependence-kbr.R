@@ -104,7 +104,10 @@ kbr_effects <- function(fit, points, others) {
   over_rows <- function(f) {
     do.call(rbind, lapply(seen, function(one) colMeans(f(fit, one))))
   }
-  list(weights = over_rows(weight_shares), mean = over_rows(state_means))
+  list(
+    probability = nearest_probabilities(fit, over_rows(weight_shares))$weights,
+    mean = over_rows(state_means)
+  )
 }
 
 # Posterior means from weights that sum to one
@@ -116,9 +119,8 @@ state_means <- function(fit, seen) {
 state_table <- function(fit, posterior, column, level) {
   x <- fit$data$states[, column]
   order <- order(x)
-  weights <- nearest_probabilities(fit, posterior$weights)$weights
-  ends <- apply(weights[, order, drop = FALSE], 1, function(w) {
-    signed_quantiles(x[order], w, interval_ends(level))
+  ends <- apply(posterior$probability[, order, drop = FALSE], 1, function(p) {
+    signed_quantiles(x[order], p, interval_ends(level))
   })
   data.frame(
     mean = unname(posterior$mean[, column]), lower = ends[1, ],
