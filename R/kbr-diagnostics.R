@@ -27,8 +27,8 @@
 #'   `sum` (of the raw weights), `negative` (share of the absolute mass that is
 #'   negative), `ess` (\eqn{(\sum w)^2 / \sum w^2}{(sum w)^2 / sum w^2}),
 #'   `distance` (from the kernel mean to that of the nearest probability, by the
-#'   norm of the first), `near` (share of k(y, y) that the features explain; near
-#'   0 far from all observations of the fit).
+#'   norm of the first; `NA` where weights cancel), `near` (share of k(y, y)
+#'   that the features explain; near 0 far from all observations of the fit).
 #' * `rank`: of states and observations, `unexplained` (shares of the kernels'
 #'   traces), `effective_rank`: \eqn{\sum_k d_k^2 / (d_k^2 +
 #'   \delta)}{sum_k d_k^2 / (d_k^2 + delta)}, d the eigenvalues of R' diag(mu) R
@@ -84,7 +84,8 @@ weight_facts <- function(fit, seen) {
   data.frame(
     row = seen$rows, sum = sums, negative = apply(w, 1, negative_mass),
     ess = sums^2 / rowSums(w^2),
-    distance = nearest_probabilities(fit, w / sums)$distance, near = seen$near
+    distance = nearest_probabilities(fit, weight_shares(fit, seen))$distance,
+    near = seen$near
   )
 }
 
@@ -174,7 +175,7 @@ print.kb_kbr_diagnostics <- function(x, digits = 3, ...) {
     "at ", nrow(o), " observations, medians: sum of weights ", middle(o$sum),
     ", negative mass ", percent(stats::median(o$negative)),
     ", effective sample size ", middle(o$ess), ", distance to a probability ",
-    percent(stats::median(o$distance)), "\n",
+    percent(stats::median(o$distance, na.rm = TRUE)), "\n",
     "rank: ", x$rank[["states"]], " of states, ", x$rank[["observations"]],
     " of observations, of these effective ",
     format(x$effective_rank, digits = digits), "; unexplained ",

@@ -65,8 +65,7 @@
 #' An argument outside its range is an error of class `kb_error_argument`;
 #' operators other than `+` and `*` are errors of class `kb_error_operator`;
 #' `bandwidth = "learn"` or `"ard"` anywhere but in [srvm()] and [kgs()] is an
-#' error of class
-#' `kb_error_learn`.
+#' error of class `kb_error_learn`.
 #'
 #' @references
 #' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for
