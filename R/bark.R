@@ -380,7 +380,7 @@
 #' @examples
 #' data <- sim_friedman(60, p = 5, seed = 1)
 #' # Short chains: a first look.
-#' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
+#' settings <- mcmc_control(chains = 2, warmup = 60, iter = 60)
 #' fit <- bark(y ~ ., data, control = settings, seed = 1)
 #' fit
 #' predict(fit, data[1:3, ], interval = "prediction")
