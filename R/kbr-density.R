@@ -18,7 +18,10 @@ signed_quantiles <- function(x, w, probs) {
   x[pmin(at, length(x))]
 }
 
-kbr_density <- function(fit, seen, at, bandwidth) {
+kbr_density <- function(fit, seen, at, bandwidth) UseMethod("kbr_density")
+
+#' @export
+kbr_density.kb_kbr <- function(fit, seen, at, bandwidth) {
   x <- fit$data$states
   at <- check_points_like(at, x, "at")
   w <- probability_weights(fit, seen)

@@ -94,7 +94,10 @@ unexplained <- function(features) {
 }
 
 # After (K10)
-effective_rank <- function(fit) {
+effective_rank <- function(fit) UseMethod("effective_rank")
+
+#' @export
+effective_rank.kb_kbr <- function(fit) {
   d <- fit$posterior$spectrum
   delta <- fit$settings$delta
   if (fit$settings$method == "kbr") {

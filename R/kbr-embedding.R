@@ -31,7 +31,10 @@ unscale <- function(scaling, x) {
   sweep(sweep(x, 2, scaling$x_scale, "*"), 2, scaling$x_center, "+")
 }
 
-kbr_map <- function(fit, seen) {
+kbr_map <- function(fit, seen) UseMethod("kbr_map")
+
+#' @export
+kbr_map.kb_kbr <- function(fit, seen) {
   need_kernel_x(fit, "map")
   moments <- kbr_moments(fit, seen, normalize = TRUE)
   centre <- scaling_x(
@@ -46,7 +49,10 @@ kbr_map <- function(fit, seen) {
   out
 }
 
-kbr_draws <- function(fit, seen, ndraws) {
+kbr_draws <- function(fit, seen, ndraws) UseMethod("kbr_draws")
+
+#' @export
+kbr_draws.kb_kbr <- function(fit, seen, ndraws) {
   ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1)
   need_kernel_x(fit, "draws")
   draws <- herded_points(

@@ -7,7 +7,9 @@ print.kb_kbr <- function(x, digits = 3, ...) {
   settings <- x$settings
   cat(
     "Kernel Bayes' rule",
-    if (settings$method == "iw") ", importance-weighted", "\n",
+    switch(settings$method,
+      iw = ", importance-weighted", adjusted = ", regression-adjusted"
+    ), "\n",
     formula_line(x),
     "  pairs:        ", x$time, ", ",
     counted(ncol(x$data$states), "state column"),
@@ -16,11 +18,22 @@ print.kb_kbr <- function(x, digits = 3, ...) {
     "  states:       ", feature_line(x$features$states, show), "\n",
     "  observations: ", feature_line(x$features$observations, show), "\n",
     "  prior:        ", prior_line(x$prior), "\n",
-    "  eps, delta:   ", show(settings$eps), ", ", show(settings$delta), "\n",
+    rule_lines(x, show),
     "  time:         ", format(round(x$seconds, 3)), " s\n",
     sep = ""
   )
   invisible(x)
+}
+
+# How the fit was regularised or adjusted
+rule_lines <- function(fit, show) UseMethod("rule_lines")
+
+#' @export
+rule_lines.kb_kbr <- function(fit, show) {
+  settings <- fit$settings
+  paste0(
+    "  eps, delta:   ", show(settings$eps), ", ", show(settings$delta), "\n"
+  )
 }
 
 feature_line <- function(features, show) {
@@ -64,23 +77,36 @@ prior_line <- function(prior) {
 #' @export
 summary.kb_kbr <- function(object, ...) {
   object <- checked_fit(object, ...)
-  x <- object$data$states
-  seen <- observe_rows(object, seq_len(object$time))
-  variance <- kbr_variance(object, seen)
+  accuracy <- state_accuracy(object)
   prior <- prior_moments(object)
-  residual <- x - kbr_mean(object, seen)
   structure(
     list(
       fit = object,
       states = data.frame(
-        state = colnames(x), prior_mean = prior$mean, prior_sd = prior$sd,
-        rmse = sqrt(colMeans(residual^2, na.rm = TRUE)),
-        posterior_sd = sqrt(pmax(colMeans(variance, na.rm = TRUE), 0)),
+        state = colnames(object$data$states), prior_mean = prior$mean,
+        prior_sd = prior$sd, rmse = accuracy$rmse,
+        posterior_sd = sqrt(pmax(accuracy$variance, 0)),
         row.names = NULL
       ),
       diagnostics = diagnostics(object)
     ),
     class = "summary.kb_kbr"
+  )
+}
+
+#' How far posterior means are from the states of the fit
+#' @return List of `rmse` and `variance` (mean of posterior variances), one per
+#'   column of the states.
+#' @noRd
+state_accuracy <- function(fit) UseMethod("state_accuracy")
+
+#' @export
+state_accuracy.kb_kbr <- function(fit) {
+  seen <- observe_rows(fit, seq_len(fit$time))
+  residual <- fit$data$states - kbr_mean(fit, seen)
+  list(
+    rmse = sqrt(colMeans(residual^2, na.rm = TRUE)),
+    variance = colMeans(kbr_variance(fit, seen), na.rm = TRUE)
   )
 }
 
@@ -233,7 +259,10 @@ tidy.kb_kbr <- function(x, newdata = NULL, level = 0.9, ...) {
   )
 }
 
-state_bands <- function(fit, newdata, level) {
+state_bands <- function(fit, newdata, level) UseMethod("state_bands")
+
+#' @export
+state_bands.kb_kbr <- function(fit, newdata, level) {
   level <- check_number(level, 0, 1, open = TRUE)
   check_type_defined(fit, "quantile")
   # Found once for quantiles and sd: it takes most of the time.

@@ -12,7 +12,10 @@ kbr_moments <- function(fit, seen, normalize = fit$settings$normalize) {
   )
 }
 
-kbr_mean <- function(fit, seen) {
+kbr_mean <- function(fit, seen) UseMethod("kbr_mean")
+
+#' @export
+kbr_mean.kb_kbr <- function(fit, seen) {
   moments <- kbr_moments(fit, seen)
   mean <- moments$first + outer(moments$sum, fit$posterior$center)
   if (has_rotations(fit)) {
@@ -68,6 +71,12 @@ kbr_variance <- function(fit, seen) {
 }
 
 kbr_weights <- function(fit, seen, normalize = fit$settings$normalize) {
+  UseMethod("kbr_weights")
+}
+
+#' @export
+kbr_weights.kb_kbr <- function(fit, seen,
+                               normalize = fit$settings$normalize) {
   w <- raw_weights(fit, seen)
   w / weight_divisor(fit, seen, raw_moments(fit, seen)[1, ], normalize)
 }
@@ -84,7 +93,10 @@ function_moments.kb_kbr <- function(fit, f) {
   crossprod(values * kbr_mu(fit), fit$features$observations$factor)
 }
 
-kbr_expectation <- function(fit, seen, f) {
+kbr_expectation <- function(fit, seen, f) UseMethod("kbr_expectation")
+
+#' @export
+kbr_expectation.kb_kbr <- function(fit, seen, f) {
   moments <- function_moments(fit, f)
   out <- t(moments %*% seen$coef) /
     weight_divisor(fit, seen, raw_moments(fit, seen)[1, ])

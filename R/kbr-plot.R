@@ -54,22 +54,43 @@ kbr_picture <- function(fit, newdata, type, columns, level, n, given) {
   given <- c(level = given, n = !is.null(n))
   refuse_ignored(type, "none", given, used, "plot.kb_kbr")
   most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
-  w <- one_observation(fit, newdata)
+  here <- one_observation(fit, newdata)
   columns <- state_columns(fit, columns, most, type == "joint")
   level <- check_number(level, 0, 1, open = TRUE)
   if (!is.null(n)) n <- check_count(n, 10)
-  p <- if (type != "weights") nearest_probabilities(fit, w)$weights
+  p <- if (type != "weights") {
+    probability_weights(here$fit, here$seen)
+  }
   switch(type,
     marginals = marginals_picture(
-      fit, w, p, columns, level, if (is.null(n)) 200 else n
+      here$fit, here$w, p, columns, level, if (is.null(n)) 200 else n
     ),
-    joint = joint_picture(fit, w, p, columns, if (is.null(n)) 50 else n),
-    weights = weights_picture(fit, w, columns)
+    joint = joint_picture(
+      here$fit, here$w, p, columns, if (is.null(n)) 50 else n
+    ),
+    weights = weights_picture(here$fit, here$w, columns)
   )
 }
 
-# The signed weights of the states at the observation, which sum to one
-one_observation <- function(fit, newdata) {
+#' The posterior at one observation
+#' @return List of `fit`, whose states have the weights `w` (1 x n, which sum to
+#'   one and may be negative), and `seen`.
+#' @noRd
+one_observation <- function(fit, newdata) UseMethod("one_observation")
+
+#' @export
+one_observation.kb_kbr <- function(fit, newdata) {
+  seen <- observe_one(fit, newdata)
+  w <- weight_shares(fit, seen)
+  if (!all(is.finite(w))) {
+    kb_abort("The weights cancel in their sum: no posterior can be drawn.",
+      "weights"
+    )
+  }
+  list(fit = fit, seen = seen, w = w)
+}
+
+observe_one <- function(fit, newdata) {
   if (is.null(newdata)) {
     bad_argument(newdata, "newdata", "one observation")
   }
@@ -79,13 +100,7 @@ one_observation <- function(fit, newdata) {
   }
   seen <- observe(fit, rows$y)
   warn_far(seen)
-  w <- weight_shares(fit, seen)
-  if (!all(is.finite(w))) {
-    kb_abort("The weights cancel in their sum: no posterior can be drawn.",
-      "weights"
-    )
-  }
-  w
+  seen
 }
 
 state_columns <- function(fit, columns, most, exactly) {
@@ -175,12 +190,15 @@ joint_picture <- function(fit, w, p, columns, n) {
   x <- fit$data$states[, columns]
   drawn <- joint_density(x, p, n)
   density <- drawn$posterior
-  shown <- spread_over(nrow(x), min(nrow(x), 2000))
+  prior <- prior_sample(fit)$points
+  if (!is.null(prior)) prior <- prior[, match(columns, colnames(fit$data$states))]
+  shown <- if (is.null(prior)) x else prior
+  shown <- shown[spread_over(nrow(shown), min(nrow(shown), 2000)), ]
   mean <- as.vector(w %*% x)
   new_picture(value = drawn, panels = panel(
     columns[[1]], columns[[2]],
-    points_layer(x[shown, 1], x[shown, 2],
-      size = 0.5, colour = "grey", alpha = 0.3, label = "states"
+    points_layer(shown[, 1], shown[, 2],
+      size = 0.5, colour = "grey", alpha = 0.3, label = "prior"
     ),
     contour_layer(data.frame(x = drawn$at_1, y = drawn$at_2, z = density),
       max(density) * c(0.05, 0.1, 0.2, 0.4, 0.6, 0.8),

@@ -13,6 +13,14 @@ set_prior <- function(fit, prior) {
     fit$gram_states, as.matrix(fit$prior_mean), fit$time * fit$settings$eps
   )
   fit$mu <- as.vector(features$states$factor %*% coef)
+  learn_posterior(fit)
+}
+
+# What all observations share
+learn_posterior <- function(fit) UseMethod("learn_posterior")
+
+#' @export
+learn_posterior.kb_kbr <- function(fit) {
   fit$posterior <- kbr_posterior(fit)
   fit
 }
@@ -175,7 +183,10 @@ prior_sample <- function(fit) {
 #' @return List of `phi` (rows x r), `coef` (gain times phi, r x rows) and
 #'   `near`: how much of k(y, y) the features explain.
 #' @noRd
-observe <- function(fit, y) {
+observe <- function(fit, y) UseMethod("observe")
+
+#' @export
+observe.kb_kbr <- function(fit, y) {
   features <- fit$features$observations
   phi <- incomplete_cholesky_features(features, y)
   list(
@@ -190,7 +201,10 @@ explained_share <- function(phi, self) {
 }
 
 # The same for rows of the fit, whose features are known
-observe_rows <- function(fit, rows) {
+observe_rows <- function(fit, rows) UseMethod("observe_rows")
+
+#' @export
+observe_rows.kb_kbr <- function(fit, rows) {
   phi <- fit$features$observations$factor[rows, , drop = FALSE]
   list(
     phi = phi, coef = fit$posterior$gain %*% t(phi),

@@ -92,29 +92,39 @@ predict.kb_kbr <- function(object, newdata = NULL,
   refuse_type_arguments(given, type, kbr_type_arguments)
   seen <- kbr_seen(object, newdata)
   warn_far(seen)
-  values <- switch(type,
-    mean = kbr_mean(object, seen),
-    map = kbr_map(object, seen),
-    sd = kbr_sd(object, seen),
-    quantile = probability_quantiles(
-      object, probability_weights(object, seen), check_kbr_probs(probs)
-    ),
-    weights = kbr_weights(object, seen),
-    probability = probability_weights(object, seen),
-    expectation = kbr_expectation(object, seen, f),
-    draws = kbr_draws(object, seen, ndraws),
-    density = kbr_density(object, seen, at, bandwidth),
-    embedding = kbr_embeddings(object, seen)
-  )
-  raw <- !object$settings$normalize && type %in% kbr_raw_types
-  if (!raw) warn_cancelled(object, seen)
-  out <- place_rows(values, seen$complete)
+  out <- place_rows(kbr_values(object, seen, type, given), seen$complete)
   names <- if (is.null(newdata)) {
     object$mould$row_names
   } else {
     given_row_names(newdata)
   }
   name_predictions(out, type, names)
+}
+
+#' Values of a type at complete observations
+#' @param given Arguments of types.
+#' @noRd
+kbr_values <- function(fit, seen, type, given) UseMethod("kbr_values")
+
+#' @export
+kbr_values.kb_kbr <- function(fit, seen, type, given) {
+  values <- switch(type,
+    mean = kbr_mean(fit, seen),
+    map = kbr_map(fit, seen),
+    sd = kbr_sd(fit, seen),
+    quantile = probability_quantiles(
+      fit, probability_weights(fit, seen), check_kbr_probs(given$probs)
+    ),
+    weights = kbr_weights(fit, seen),
+    probability = probability_weights(fit, seen),
+    expectation = kbr_expectation(fit, seen, given$f),
+    draws = kbr_draws(fit, seen, given$ndraws),
+    density = kbr_density(fit, seen, given$at, given$bandwidth),
+    embedding = kbr_embeddings(fit, seen)
+  )
+  raw <- !fit$settings$normalize && type %in% kbr_raw_types
+  if (!raw) warn_cancelled(fit, seen)
+  values
 }
 
 check_type_defined <- function(fit, type) {

@@ -32,7 +32,10 @@ nearest_probability <- function(factor, w, ridge) {
   found
 }
 
-probability_weights <- function(fit, seen) {
+probability_weights <- function(fit, seen) UseMethod("probability_weights")
+
+#' @export
+probability_weights.kb_kbr <- function(fit, seen) {
   nearest_probabilities(fit, weight_shares(fit, seen))$weights
 }
 

@@ -106,7 +106,10 @@ warn_far <- function(seen) {
   }
 }
 
-warn_cancelled <- function(fit, seen) {
+warn_cancelled <- function(fit, seen) UseMethod("warn_cancelled")
+
+#' @export
+warn_cancelled.kb_kbr <- function(fit, seen) {
   lost <- sum(sum_is_noise(fit, seen, raw_moments(fit, seen)[1, ]) &
     seen$near >= far_share)
   if (lost > 0) {

@@ -103,7 +103,11 @@ kbr.kb_pairs <- function(x, ...) {
   if ("y" %in% ...names()) {
     bad_argument(list(...)$y, "y", "left out: the pairs have it")
   }
-  out <- kbr.matrix(x$x, x$y, ...)
+  out <- if (is.null(x$support) || "support" %in% ...names()) {
+    kbr.matrix(x$x, x$y, ...)
+  } else {
+    kbr.matrix(x$x, x$y, support = x$support, ...)
+  }
   out$call <- plain_call(match.call())
   out
 }

@@ -28,6 +28,9 @@ update.kb_kbr <- function(object, prior, eps = NULL, delta = NULL,
     eps <- changed$eps
     delta <- changed$delta
   }
+  if (settings$method == "adjusted" && !is.null(delta)) {
+    bad_argument(delta, "delta", "NULL: the method \"adjusted\" has none")
+  }
   if (!is.null(eps)) settings$eps <- check_positive(eps, "eps")
   if (!is.null(delta)) settings$delta <- check_positive(delta, "delta")
   if (!is.null(normalize)) settings$normalize <- check_flag(normalize)

@@ -134,8 +134,8 @@ kbr.default <- function(x, ...) refuse_data(x, missing(x))
 kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
                         kernel_y = kernel_gaussian(), prior = NULL, eps = NULL,
                         delta = NULL, rank = "auto", tol = NULL,
-                        method = c("kbr", "iw"), normalize = TRUE,
-                        scale = FALSE, na_action = c("fail", "omit"),
+                        method = NULL, support = NULL, normalize = TRUE,
+                        scale = NULL, na_action = c("fail", "omit"),
                         seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
@@ -176,7 +176,7 @@ kbr_fit <- function(mould, given, called, started) {
       time = nrow(mould$y), sequence = seq_len(nrow(mould$y)),
       status = "complete"
     ),
-    class = c("kb_kbr", "kb_fit")
+    class = c(kbr_class(settings$method), "kb_kbr", "kb_fit")
   )
   fit$features <- kbr_features(fit, given$kernel_x, given$kernel_y)
   fit$gram_states <- features_gram_cpp(fit$features$states$factor, NULL)
@@ -198,20 +198,68 @@ mould_pairs <- function(x, y, kernel_y, na_action) {
   mould_xy(y, x, na_action, "matrix", args = c("y", "x"))
 }
 
+kbr_class <- function(method) if (method == "adjusted") "kb_kbr_adjusted"
+
 kbr_settings <- function(mould, eps, delta, rank, tol, method, normalize,
-                         scale) {
-  method <- check_choice(method, c("kbr", "iw"))
+                         scale, support = NULL, kernel_x = NULL,
+                         kernel_y = NULL) {
   normalize <- check_flag(normalize)
-  scale <- check_flag(scale)
+  obstacle <- adjustment_obstacle(
+    mould, eps, delta, normalize, kernel_x, kernel_y
+  )
+  method <- kbr_method(method, obstacle, support)
+  adjusted <- method == "adjusted"
+  scale <- if (is.null(scale)) adjusted else check_flag(scale)
   regularisation <- kbr_regularisation(eps, delta, nrow(mould$y), method)
   c(regularisation, list(
     rank = rank, tol = tol, method = method, normalize = normalize,
-    scale = scale,
+    support = if (adjusted) check_support(support, mould$y), scale = scale,
     scaling = list(
       states = scaling_learn(mould$y, factor(), scale),
-      observations = scaling_learn(mould$x, factor(), scale)
+      observations = scaling_learn(mould$x, factor(), scale, logs = adjusted)
     )
   ))
+}
+
+# Fewer pairs tell too little of how states move.
+least_adjusted <- 20
+
+# In words, why states cannot be adjusted; NULL if they can
+adjustment_obstacle <- function(mould, eps, delta, normalize, kernel_x,
+                                kernel_y) {
+  rotations <- inherits(kernel_x, "kb_kernel") && is_rotation_kernel(kernel_x)
+  reasons <- c(
+    if (nrow(mould$y) < least_adjusted) {
+      paste("there are fewer than", least_adjusted, "pairs")
+    },
+    if (is.matrix(kernel_x)) "`kernel_x` is a matrix",
+    if (is.matrix(kernel_y)) "`kernel_y` is a matrix",
+    if (rotations) "states are rotations",
+    if (!is.null(delta)) "`delta` is given",
+    if (inherits(eps, "kb_kbr_schedule")) "`eps` is a schedule",
+    if (!normalize) "`normalize` is FALSE"
+  )
+  if (length(reasons) > 0) reasons[[1]]
+}
+
+kbr_method <- function(method, obstacle, support) {
+  if (is.null(method)) {
+    method <- if (is.null(obstacle)) "adjusted" else "kbr"
+  }
+  method <- check_choice(method, c("adjusted", "kbr", "iw"))
+  if (method == "adjusted" && !is.null(obstacle)) {
+    kb_abort(c(
+      "{.code method = \"adjusted\"} is not possible here.",
+      x = paste0("The reason: ", obstacle, "."),
+      i = "{.val kbr} and {.val iw} are."
+    ), "argument", argument = "method")
+  }
+  if (method != "adjusted" && !is.null(support)) {
+    bad_argument(support, "support", paste0(
+      "NULL where the method is \"", method, "\""
+    ))
+  }
+  method
 }
 
 kbr_regularisation <- function(eps, delta, n, method) {
@@ -223,7 +271,7 @@ kbr_regularisation <- function(eps, delta, n, method) {
   }
   eps <- if (is.null(eps)) 0.1 / n else check_positive(eps, "eps")
   if (is.null(delta)) {
-    delta <- if (method == "kbr") 2 * eps else 1e-3
+    delta <- if (method == "iw") 1e-3 else 2 * eps
   }
   list(eps = eps, delta = check_positive(delta, "delta"))
 }
@@ -235,6 +283,12 @@ check_positive <- function(x, arg) {
 # Factors of both kernels
 kbr_features <- function(fit, kernel_x, kernel_y) {
   scaled <- Map(scaling_x, fit$settings$scaling, fit$data)
+  if (fit$settings$method == "adjusted") {
+    kernel_y <- regression_kernel(
+      kernel_y, support_to_line(fit$settings$support, fit$data$states),
+      scaled$observations, fit$settings
+    )
+  }
   list(
     states = sample_features(kernel_x, scaled$states, fit$settings, "kernel_x"),
     observations = sample_features(

@@ -26,7 +26,9 @@ kbr_layout <- c(layout(
   prior_mean = numbers(rank_x),
   gram_states = where(!chunked, numeric_matrix(rank_x, rank_x)),
   mu = where(!chunked, numbers(rows)),
-  posterior = holds(kbr_posterior_layout)
+  .adjusted = settings$method == "adjusted",
+  posterior = where(!adjusted, holds(kbr_posterior_layout)),
+  adjustment = where(adjusted, holds(adjustment_layout))
 ), layout(
   .rows = time, .columns_x = columns,
   mould = holds(mould_layout, "kb_mould"), seed = counts(),
@@ -35,8 +37,11 @@ kbr_layout <- c(layout(
 ))
 
 kbr_settings_layout <- layout(
-  eps = positive(), delta = positive(), method = strings(1, c("kbr", "iw")),
-  normalize = flags(), scale = flags(), scaling = holds(layout(
+  eps = positive(), delta = positive(),
+  method = strings(1, c("adjusted", "kbr", "iw")),
+  normalize = flags(), scale = flags(),
+  support = where(method == "adjusted", bounds_of(states)),
+  scaling = holds(layout(
     states = holds(c(layout(.columns = states), scaling_layout)),
     observations = holds(scaling_layout)
   ))
@@ -53,6 +58,41 @@ kbr_posterior_layout <- layout(
   mass = numbers(1, 0),
   cross = where(chunked, numeric_matrix(rank_x, rank_y)),
   values = where(chunked, numeric_matrix(NULL, rank_y))
+)
+
+# Lower and upper bounds, which may be infinite
+bounds_of <- function(columns) {
+  such_that(function(v) {
+    is.double(v) && identical(dim(v), c(2L, as.integer(columns))) &&
+      !anyNA(v) && all(v[1, ] < v[2, ])
+  }, "lower and upper bounds of the states")
+}
+
+adjustment_layout <- layout(
+  bounds = bounds_of(states), center = numbers(states),
+  .inputs = rank_y + columns,
+  mean = holds(regression_layout), moments = holds(regression_layout),
+  log_variance = holds(regression_layout), scale = positive(states),
+  r_squared = numbers(states),
+  choice = holds(layout(
+    varying = flags(),
+    space = strings(1, c("states", "moments", "observations")),
+    width = such_that(is_seconds, "a positive number")
+  )),
+  .axes = switch(choice$space,
+    states = states, moments = 2 * states, observations = columns
+  ),
+  scores = holds(layout(
+    varying = flags(NULL), space = strings(NULL),
+    width = any_numbers(NULL), score = numbers(NULL)
+  ), "data.frame"),
+  residual = numeric_matrix(rows, states),
+  coordinates = numeric_matrix(rows, axes), weights = numbers(rows, 0)
+)
+
+regression_layout <- layout(
+  coefficients = numeric_matrix(inputs, states), intercept = numbers(states),
+  unit = positive(states)
 )
 
 # State-space models -----------------------------------------------------------

@@ -57,7 +57,7 @@ partial_dependence.kb_kbr <- function(object, variable, grid = NULL, n = NULL,
   points <- partial_points(object, variable, grid, n, object$data$observations)
   posterior <- kbr_effects(object, points, others)
   bands <- lapply(columns, function(column) {
-    state_table(object, posterior, column, level)
+    state_table(posterior, column, level)
   })
   single <- length(columns) == 1
   partial_table(
@@ -89,9 +89,58 @@ refuse_gram_effects <- function() {
 }
 
 #' Posterior at each point of the grid
-#' @return List of `weights` (points x n) and `mean` (points x d).
+#' @return List of `mean` (points x d) and `atoms`: for each point a list of
+#'   states `x` (rows x d) and their probabilities `p`.
 #' @noRd
-kbr_effects <- function(fit, points, others) {
+kbr_effects <- function(fit, points, others) UseMethod("kbr_effects")
+
+#' @export
+kbr_effects.kb_kbr <- function(fit, points, others) {
+  seen <- observe_effects(fit, points, others)
+  over_rows <- function(f) {
+    do.call(rbind, lapply(seen, function(one) colMeans(f(fit, one))))
+  }
+  p <- nearest_probabilities(fit, over_rows(weight_shares))$weights
+  list(
+    mean = over_rows(state_means),
+    atoms = lapply(seq_len(nrow(p)), function(i) {
+      list(x = fit$data$states, p = p[i, ])
+    })
+  )
+}
+
+# Draws of each row's posterior, if it is averaged over rows
+effect_draws_per_row <- 100
+
+#' @export
+kbr_effects.kb_kbr_adjusted <- function(fit, points, others) {
+  seen <- observe_effects(fit, points, others)
+  atoms <- lapply(seen, function(one) {
+    each <- over_observations(fit, one, function(at) {
+      p <- as.vector(at$weights)
+      if (length(one$near) == 1) {
+        return(list(x = at$data$states, p = p))
+      }
+      rows <- systematic_rows(p, effect_draws_per_row)
+      list(
+        x = at$data$states[rows, , drop = FALSE],
+        p = rep(1 / effect_draws_per_row / length(one$near), length(rows))
+      )
+    })
+    list(
+      x = do.call(rbind, lapply(each, `[[`, "x")),
+      p = unlist(lapply(each, `[[`, "p"))
+    )
+  })
+  list(
+    mean = do.call(rbind, lapply(atoms, function(a) colSums(a$p * a$x))),
+    atoms = atoms
+  )
+}
+
+# What is observed at each point of the grid, in one row or one per row of the
+# fit
+observe_effects <- function(fit, points, others) {
   y <- fit$data$observations
   if (others == "median") y <- t(apply(y, 2, stats::median))
   at <- partial_rows(fit, points, matrix(y, ncol = ncol(fit$data$observations),
@@ -101,13 +150,7 @@ kbr_effects <- function(fit, points, others) {
     observe(fit, scaling_x(fit$settings$scaling$observations, y))
   })
   warn_far(list(near = unlist(lapply(seen, `[[`, "near"))))
-  over_rows <- function(f) {
-    do.call(rbind, lapply(seen, function(one) colMeans(f(fit, one))))
-  }
-  list(
-    probability = nearest_probabilities(fit, over_rows(weight_shares))$weights,
-    mean = over_rows(state_means)
-  )
+  seen
 }
 
 # Posterior means from weights that sum to one
@@ -116,12 +159,12 @@ state_means <- function(fit, seen) {
   kbr_mean(fit, seen)
 }
 
-state_table <- function(fit, posterior, column, level) {
-  x <- fit$data$states[, column]
-  order <- order(x)
-  ends <- apply(posterior$probability[, order, drop = FALSE], 1, function(p) {
-    signed_quantiles(x[order], p, interval_ends(level))
-  })
+state_table <- function(posterior, column, level) {
+  ends <- vapply(posterior$atoms, function(atoms) {
+    x <- atoms$x[, column]
+    order <- order(x)
+    signed_quantiles(x[order], atoms$p[order], interval_ends(level))
+  }, c(0, 0))
   data.frame(
     mean = unname(posterior$mean[, column]), lower = ends[1, ],
     upper = ends[2, ]

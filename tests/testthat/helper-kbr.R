@@ -92,3 +92,6 @@ gap <- function(found, wanted) {
 expect_close <- function(found, wanted, tolerance) {
   testthat::expect_lt(gap(found, wanted), tolerance)
 }
+
+#' kbr() with the method of Fukumizu, Song and Gretton (2013)
+kbr_rule <- function(...) kbr(..., method = "kbr")

@@ -55,9 +55,13 @@ expect_same_posterior <- function(chunked, fit) {
   )
 }
 
+in_memory <- function(setting) {
+  utils::modifyList(list(method = "kbr"), setting)
+}
+
 test_that("chunks agree with memory", {
   for (setting in settings) {
-    fit <- quietly(do.call(kbr, c(list(pairs$x, pairs$y), setting)))
+    fit <- quietly(do.call(kbr, c(list(pairs$x, pairs$y), in_memory(setting))))
     chunked <- quietly(do.call(kbr, c(list(in_chunks()), f = f, setting)))
     expect_s3_class(chunked, c("kb_kbr_chunked", "kb_kbr", "kb_fit"),
       exact = TRUE
@@ -65,14 +69,14 @@ test_that("chunks agree with memory", {
     expect_same_posterior(chunked, fit)
     expect_identical(nobs(chunked), 600L)
   }
-  one <- quietly(kbr(in_chunks(600), rank = 40, f = f))
-  expect_same_posterior(one, quietly(kbr(pairs$x, pairs$y, rank = 40)))
+  one <- quietly(kbr_rule(in_chunks(600), rank = 40, f = f))
+  expect_same_posterior(one, quietly(kbr_rule(pairs$x, pairs$y, rank = 40)))
 })
 
 test_that("spread is around the mean: states far from 0", {
   moved <- list(x = pairs$x + 1e7, y = pairs$y)
-  chunked <- quietly(kbr(in_chunks(data = moved), rank = 40))
-  fit <- quietly(kbr(pairs$x, pairs$y, rank = 40))
+  chunked <- quietly(kbr_rule(in_chunks(data = moved), rank = 40))
+  fit <- quietly(kbr_rule(pairs$x, pairs$y, rank = 40))
   variance <- function(fit) kbr_variance(fit, kbr_seen(fit, new))
   expect_equal(variance(chunked), variance(fit), tolerance = 1e-6)
 })
@@ -87,7 +91,9 @@ test_that("two workers agree with one process", {
     quietly(do.call(kbr, c(list(in_chunks()), f = f, setting)))
   })
   for (name in names(here)) {
-    fit <- quietly(do.call(kbr, c(list(pairs$x, pairs$y), settings[[name]])))
+    fit <- quietly(do.call(kbr, c(
+      list(pairs$x, pairs$y), in_memory(settings[[name]])
+    )))
     expect_same_posterior(there[[name]], fit)
     expect_close(
       predict(there[[name]], new), predict(here[[name]], new), 1e-10
@@ -150,8 +156,8 @@ test_that("landmarks are the features", {
 })
 
 test_that("mode and draws are near those in memory", {
-  fit <- quietly(kbr(pairs$x, pairs$y, rank = 80, eps = 1e-3))
-  chunked <- quietly(kbr(in_chunks(), rank = 80, eps = 1e-3))
+  fit <- quietly(kbr_rule(pairs$x, pairs$y, rank = 80, eps = 1e-3))
+  chunked <- quietly(kbr_rule(in_chunks(), rank = 80, eps = 1e-3))
   map <- predict(chunked, new, type = "map")
   expect_identical(attr(map, "converged"), rep(TRUE, 9))
   expect_equal(map, predict(fit, new, type = "map"), tolerance = 0.02)
@@ -168,8 +174,8 @@ test_that("rotations in chunks have their mean and mode on the group", {
     q * sign(det(q))
   }))
   data <- list(x = states, y = states[, 1:3])
-  fit <- quietly(kbr(states, states[, 1:3], kernel_rotation()))
-  chunked <- quietly(kbr(in_chunks(c(20, 40), data), kernel_rotation()))
+  fit <- quietly(kbr_rule(states, states[, 1:3], kernel_rotation()))
+  chunked <- quietly(kbr_rule(in_chunks(c(20, 40), data), kernel_rotation()))
   at <- states[1:4, 1:3] * 0.9
   expect_equal(predict(chunked, at), predict(fit, at), tolerance = 1e-8)
   expect_equal(
@@ -184,8 +190,8 @@ test_that("a pool smaller than the data takes from all chunks", {
   expect_true(all(pool$x[, 1] %in% pairs$x[, 1]))
   many <- chunk_pool(in_chunks(rep(10, 60)), 100)
   expect_identical(dim(many$y), c(100L, 2L))
-  chunked <- quietly(kbr(in_chunks(), rank = 40, pool = 300, eps = 1e-3))
-  fit <- quietly(kbr(pairs$x, pairs$y, rank = 40, eps = 1e-3))
+  chunked <- quietly(kbr_rule(in_chunks(), rank = 40, pool = 300, eps = 1e-3))
+  fit <- quietly(kbr_rule(pairs$x, pairs$y, rank = 40, eps = 1e-3))
   expect_equal(predict(chunked, new), predict(fit, new), tolerance = 0.1)
 })
 
@@ -273,7 +279,7 @@ test_that("bad arguments are refused", {
 })
 
 test_that("requests that need the pairs are not defined", {
-  fit <- quietly(kbr(in_chunks(), rank = 10))
+  fit <- quietly(kbr_rule(in_chunks(), rank = 10))
   not_defined <- "kb_error_not_defined"
   for (type in c("weights", "quantile", "embedding")) {
     refuse(predict(fit, new, type = type), type, not_defined)
@@ -299,13 +305,13 @@ test_that("requests that need the pairs are not defined", {
 
 test_that("a pool that the landmarks do not explain gives a warning", {
   expect_warning(
-    expect_warning(kbr(in_chunks(), rank = 3), class = "kb_warning_rank"),
+    expect_warning(kbr_rule(in_chunks(), rank = 3), class = "kb_warning_rank"),
     class = "kb_warning_rank"
   )
 })
 
 test_that("the fit holds sums, not pairs", {
-  fit <- quietly(kbr(in_chunks(), rank = 10, f = f))
+  fit <- quietly(kbr_rule(in_chunks(), rank = 10, f = f))
   expect_lt(as.numeric(object.size(fit)), 1e5)
   expect_false(any(rapply(fit, is.function, how = "unlist")))
   expect_output(print(in_chunks()), "5 chunks of pairs")
@@ -328,7 +334,7 @@ test_that("files of an arrow Dataset are chunks", {
     states = c("a", "b"), observations = c("y1", "y2")
   )
   expect_identical(chunks$n_chunks, 3L)
-  fit <- quietly(kbr(pairs$x, pairs$y, rank = 40))
+  fit <- quietly(kbr_rule(pairs$x, pairs$y, rank = 40))
   expect_same <- function() {
     named <- `colnames<-`(new, c("y1", "y2"))
     expect_equal(
@@ -363,7 +369,7 @@ pairs_files <- function(folder, type, write) {
 }
 
 test_that("files are chunks", {
-  fit <- quietly(kbr(pairs$x, pairs$y, rank = 40))
+  fit <- quietly(kbr_rule(pairs$x, pairs$y, rank = 40))
   named <- `colnames<-`(new, c("y1", "y2"))
   writers <- list(
     rds = saveRDS,

@@ -9,7 +9,7 @@ new <- normal_points(7, 2, 5)
 test_that("low rank is the dense rule on the same factors", {
   for (prior in kbr_priors(pairs$x)) {
     fit <- suppressWarnings(
-      kbr(pairs$x, pairs$y, prior = prior$given, rank = 15)
+      kbr_rule(pairs$x, pairs$y, prior = prior$given, rank = 15)
     )
     expect_identical(dim(fit$features$observations$factor), c(100L, 15L))
     dense <- dense_of_fit(fit, prior, new)
@@ -24,7 +24,7 @@ test_that("low rank is the dense rule on the same factors", {
 test_that("those tests have indefinite matrices, and mu of both signs", {
   for (prior in kbr_priors(pairs$x)[c("sample", "weighted", "signed")]) {
     fit <- suppressWarnings(
-      kbr(pairs$x, pairs$y, prior = prior$given, rank = 15)
+      kbr_rule(pairs$x, pairs$y, prior = prior$given, rank = 15)
     )
     expect_gt(negative_mass(fit$mu), 0.005)
     expect_lt(min(fit$posterior$spectrum), -1e-4)
@@ -35,7 +35,7 @@ test_that("those tests have indefinite matrices, and mu of both signs", {
 test_that("if the raw sum is negative, weights still sum to one", {
   prior <- kbr_priors(pairs$x)$sample
   fit <- suppressWarnings(
-    kbr(pairs$x, pairs$y, prior = prior$given, rank = 15, delta = 1e-8)
+    kbr_rule(pairs$x, pairs$y, prior = prior$given, rank = 15, delta = 1e-8)
   )
   at <- t(c(6, -3))
   w <- suppressWarnings(predict(fit, at, type = "weights"))
@@ -51,7 +51,7 @@ test_that("moments agree with the dense weights", {
   x <- sweep(pairs$x, 2, c(3, -20), "+")
   f <- function(x) cbind(a = x[, 1] * x[, 2], b = x[, 1] > 3)
   for (prior in kbr_priors(x)) {
-    fit <- suppressWarnings(kbr(x, pairs$y, prior = prior$given, rank = 15))
+    fit <- suppressWarnings(kbr_rule(x, pairs$y, prior = prior$given, rank = 15))
     dense <- t(dense_of_fit(fit, prior, new)$w)
     w <- dense / rowSums(dense)
     expect_close(predict(fit, new), w %*% x, 1e-10)
@@ -80,7 +80,7 @@ test_that("full rank is the dense rule on the raw kernel matrices", {
     list(x = kernel_matern(1), y = kernel_gaussian(c(1, 2)))
   )) {
     for (prior in kbr_priors(pairs$x)) {
-      fit <- kbr(pairs$x, pairs$y, kernels$x, kernels$y,
+      fit <- kbr_rule(pairs$x, pairs$y, kernels$x, kernels$y,
         prior = prior$given, rank = "full", eps = 0.002, delta = 0.003,
         normalize = FALSE
       )
@@ -121,7 +121,7 @@ test_that("no prior means the states' own sample", {
     fits <- lapply(
       list(NULL, list(points = pairs$x), list(weights = rep(2, 100))),
       function(prior) {
-        suppressWarnings(kbr(pairs$x, pairs$y, prior = prior, rank = rank))
+        suppressWarnings(kbr_rule(pairs$x, pairs$y, prior = prior, rank = rank))
       }
     )
     for (fit in fits[-1]) {
@@ -135,7 +135,7 @@ test_that("a prior is its points, regardless of names and order", {
   x <- pairs$x
   colnames(x) <- c("a", "b")
   u <- normal_points(20, 2, 3)
-  fit <- kbr(x, pairs$y, prior = list(points = u))
+  fit <- kbr_rule(x, pairs$y, prior = list(points = u))
   named <- u
   colnames(named) <- c("a", "b")
   for (points in list(
@@ -155,10 +155,10 @@ test_that("kernel matrices agree with their kernels", {
   gram_y <- kernel_matrix(k_y, pairs$y)
   u <- normal_points(20, 2, 3)
   w <- seq_len(20) - 4
-  by_kernel <- kbr(pairs$x, pairs$y, k_x, k_y,
+  by_kernel <- kbr_rule(pairs$x, pairs$y, k_x, k_y,
     prior = list(points = u, weights = w)
   )
-  by_gram <- kbr(pairs$x, kernel_x = gram_x, kernel_y = gram_y, prior = list(
+  by_gram <- kbr_rule(pairs$x, kernel_x = gram_x, kernel_y = gram_y, prior = list(
     gram = kernel_matrix(k_x, pairs$x, u), weights = w
   ))
   values <- kernel_matrix(k_y, new, pairs$y)
@@ -181,11 +181,11 @@ test_that("a custom kernel agrees with the built-in one", {
     })
   }
   for (rank in list("full", 20)) {
-    built_in <- suppressWarnings(kbr(
+    built_in <- suppressWarnings(kbr_rule(
       pairs$x, pairs$y, kernel_gaussian(0.7), kernel_gaussian(0.9),
       rank = rank, prior = list(points = new)
     ))
-    custom <- suppressWarnings(kbr(pairs$x, pairs$y, same(0.7), same(0.9),
+    custom <- suppressWarnings(kbr_rule(pairs$x, pairs$y, same(0.7), same(0.9),
       rank = rank, prior = list(points = new)
     ))
     expect_close(custom$mu, built_in$mu, 1e-8)
@@ -245,8 +245,8 @@ test_that("scaling follows the data, and is undone", {
   x <- sweep(pairs$x, 2, c(100, 0.01), "*")
   y <- sweep(pairs$y, 2, c(3, 50), "+")
   u <- normal_points(30, 2, 3) %*% diag(c(100, 0.01))
-  fit <- kbr(x, y, scale = TRUE, prior = list(points = u))
-  by_hand <- kbr(scale(x), scale(y), prior = list(points = scale(
+  fit <- kbr_rule(x, y, scale = TRUE, prior = list(points = u))
+  by_hand <- kbr_rule(scale(x), scale(y), prior = list(points = scale(
     u, colMeans(x), apply(x, 2, sd)
   )))
   at <- sweep(new, 2, c(3, 50), "+")
@@ -337,7 +337,7 @@ test_that("conjugate normal: the mean is near Bayes' rule", {
     y <- x + 0.7 * normal_points(600, 2, 100 + seed)
     u <- 0.5 + 0.7 * normal_points(600, 2, 200 + seed)
     at <- 0.5 + sqrt(0.98) * normal_points(100, 2, 300 + seed)
-    fit <- kbr(x, y,
+    fit <- kbr_rule(x, y,
       prior = if (prior) list(points = u), eps = 0.01 / 600, ...
     )
     mean(rowSums((predict(fit, at) - (at + 0.5) / 2)^2))
@@ -354,7 +354,7 @@ embedding_error <- function(n, seed) {
   x <- normal_points(n, 1, seed)
   y <- x + 0.7 * normal_points(n, 1, 500 + seed)
   kernel <- kernel_gaussian(1)
-  fit <- kbr(x, y, kernel, kernel,
+  fit <- kbr_rule(x, y, kernel, kernel,
     prior = list(points = 0.5 + 0.7 * normal_points(n, 1, 900 + seed)),
     eps = 0.01 / n
   )
@@ -388,14 +388,14 @@ test_that("the prior has its right weight with many pairs, not as delta -> 0", {
   # Tilts of the prior move the mean by the posterior variance times the tilt.
   x <- normal_points(3000, 1, 1)
   y <- x + 0.7 * normal_points(3000, 1, 2)
-  fit <- kbr(x, y, kernel_gaussian(0.7), kernel_gaussian(0.7),
+  fit <- kbr_rule(x, y, kernel_gaussian(0.7), kernel_gaussian(0.7),
     eps = 0.01 / 3000
   )
   at <- c(-1, 0, 1)
   expect_equal(diagnostics(fit, at)$sensitivity[[1]], 1, tolerance = 0.1)
   # At full rank the weights interpolate without regularisation. A Gaussian
   # kernel on the line never has full rank in double precision.
-  full <- kbr(x[1:100, ], y[1:100, ], kernel_gaussian(0.7), kernel_laplace(0.5))
+  full <- kbr_rule(x[1:100, ], y[1:100, ], kernel_gaussian(0.7), kernel_laplace(0.5))
   expect_identical(ncol(full$features$observations$factor), 100L)
   found <- vapply(c(1e-4, 1e-7, 1e-11, 1e-13), function(delta) {
     fit <- update(full, delta = delta)
@@ -412,7 +412,7 @@ test_that("the prior has its right weight with many pairs, not as delta -> 0", {
 
 test_that("prior sensitivity is the derivative under a tilt of the prior", {
   for (prior in kbr_priors(pairs$x)) {
-    fit <- kbr(pairs$x, pairs$y, prior = prior$given, delta = 0.01)
+    fit <- kbr_rule(pairs$x, pairs$y, prior = prior$given, delta = 0.01)
     found <- suppressWarnings(diagnostics(fit, new))$sensitivity
     w <- predict(fit, new, type = "weights")
     variance <- w %*% pairs$x^2 - (w %*% pairs$x)^2
@@ -434,9 +434,9 @@ test_that("prior sensitivity is the derivative under a tilt of the prior", {
 # Summaries of a posterior -----------------------------------------------------
 
 fits <- list(
-  kbr = kbr(pairs$x, pairs$y, eps = 0.01, delta = 0.05),
+  kbr = kbr_rule(pairs$x, pairs$y, eps = 0.01, delta = 0.05),
   iw = kbr(pairs$x, pairs$y, method = "iw"),
-  low = suppressWarnings(kbr(pairs$x, pairs$y, rank = 20, eps = 0.01))
+  low = suppressWarnings(kbr_rule(pairs$x, pairs$y, rank = 20, eps = 0.01))
 )
 
 test_that("means without the weights equal means by the weights", {
@@ -588,7 +588,7 @@ test_that("of several modes the highest is found, in any order of the pairs", {
   for (side in c(-1L, 1L)) {
     weights <- ifelse(abs(x) < 1, 1, ifelse(x * side > 0, 1.6, 1.4))
     for (order in list(1:301, 301:1)) {
-      fit <- kbr(x[order], y[order], kernel, kernel,
+      fit <- kbr_rule(x[order], y[order], kernel, kernel,
         prior = list(points = x, weights = weights), eps = 1e-4
       )
       embedding <- predict(fit, 1, type = "embedding")[[1]]
@@ -652,19 +652,19 @@ test_that("rotations: mean and mode against a search over the group", {
   seen <- states[, 1:3] + 0.1 * normal_points(60, 3, 3)
   # Constants are not functions of the kernel of rotations, hence a warning.
   expect_warning(
-    plain <- kbr(states, seen, kernel_x = kernel_rotation()),
+    plain <- kbr_rule(states, seen, kernel_x = kernel_rotation()),
     "kernel_constant",
     class = "kb_warning_prior"
   )
   expect_lte(ncol(plain$features$states$factor), 9)
   expect_no_warning(
-    fit <- kbr(states, seen, kernel_x = kernel_rotation() + kernel_constant(2))
+    fit <- kbr_rule(states, seen, kernel_x = kernel_rotation() + kernel_constant(2))
   )
   expect_equal(sum(fit$mu), 1, tolerance = 0.01)
   for (fit in list(plain, fit)) {
     expect_on_group(fit, states, seen[1:3, ] * 0.9)
   }
   # Other kernels of matrices have no group to stay on.
-  loose <- kbr(states, seen, kernel_x = kernel_rotation() + kernel_gaussian(3))
+  loose <- kbr_rule(states, seen, kernel_x = kernel_rotation() + kernel_gaussian(3))
   expect_false(isTRUE(all.equal(det(matrix(predict(loose, seen[1, ]), 3)), 1)))
 })

@@ -348,7 +348,7 @@ test_that("a start is the prior of the first state", {
   y <- 0.5
   points <- with_local_seed(4, rnorm(400, 1, 0.3))
   got <- predict(kbr_filter(hmm, y, start = list(points = points)))
-  fit <- kbr(seen$x[-300], seen$y[-300],
+  fit <- kbr_rule(seen$x[-300], seen$y[-300],
     kernel_x = kernel_gaussian(1), kernel_y = hmm$basis_observations$kernel,
     prior = list(points = points)
   )
@@ -613,7 +613,7 @@ test_that("starts are in the states' units and have weights", {
     hmm <- kbr_hmm(x, seen$y, scale = scale)
     start <- list(points = 5 * points + 20, weights = weights)
     got <- predict(kbr_filter(hmm, y, start = start))
-    fit <- kbr(x[-120], seen$y[-120],
+    fit <- kbr_rule(x[-120], seen$y[-120],
       kernel_x = hmm$basis_states$kernel, kernel_y = hmm$basis_observations$kernel,
       prior = start, scale = scale
     )

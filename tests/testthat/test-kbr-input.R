@@ -71,10 +71,10 @@ expect_sound <- function(fit, n, d) {
 
 test_that("all interfaces give the same fit", {
   fits <- list(
-    kbr(x, y), kbr(unname(x), as.data.frame(y)), kbr(x = as.data.frame(x), y),
-    kbr(a + b ~ u + v, data), kbr(cbind(a, b) ~ u + v, data),
-    kbr(formula = a + b ~ u + v, data = data),
-    kbr(a + b ~ ., data[1:4]), kbr(data[c("a", "b")], data[c("u", "v")])
+    kbr_rule(x, y), kbr_rule(unname(x), as.data.frame(y)), kbr_rule(x = as.data.frame(x), y),
+    kbr_rule(a + b ~ u + v, data), kbr_rule(cbind(a, b) ~ u + v, data),
+    kbr_rule(formula = a + b ~ u + v, data = data),
+    kbr_rule(a + b ~ ., data[1:4]), kbr_rule(data[c("a", "b")], data[c("u", "v")])
   )
   for (fit in fits) {
     expect_identical(fit$mu, fits[[1]]$mu)
@@ -91,22 +91,22 @@ test_that("all interfaces give the same fit", {
 })
 
 test_that("vectors are one column; one observation may be a vector", {
-  fit <- kbr(x[, 1], y[, 1])
+  fit <- kbr_rule(x[, 1], y[, 1])
   expect_sound(fit, 40, 1)
   expect_identical(dim(predict(fit, c(0, 1, 2))), c(3L, 1L))
-  expect_equal(predict(kbr(x, y), new[1, ]), predict(kbr(x, y), new)[1, ,
+  expect_equal(predict(kbr_rule(x, y), new[1, ]), predict(kbr_rule(x, y), new)[1, ,
     drop = FALSE
   ])
-  named <- kbr(x, data[c("u", "v")])
+  named <- kbr_rule(x, data[c("u", "v")])
   expect_identical(
     predict(named, c(v = 2, u = 1)), predict(named, cbind(u = 1, v = 2))
   )
-  expect_identical(kbr(1:10, 11:20)$mu, kbr(1:10 + 0, 11:20 + 0)$mu)
+  expect_identical(kbr_rule(1:10, 11:20)$mu, kbr_rule(1:10 + 0, 11:20 + 0)$mu)
 })
 
 test_that("factors among the observations are indicators", {
   for (fit in list(
-    kbr(x, data[c("u", "v", "g")]), kbr(a + b ~ u + v + g, data)
+    kbr_rule(x, data[c("u", "v", "g")]), kbr_rule(a + b ~ u + v + g, data)
   )) {
     expect_sound(fit, 40, 2)
     expect_identical(colnames(fit$data$observations), c("u", "v", "gp", "gq"))
@@ -116,31 +116,31 @@ test_that("factors among the observations are indicators", {
     expect_warning(out <- predict(fit, at), class = "kb_warning_novel_level")
     expect_identical(unname(is.na(out[, 1])), c(FALSE, TRUE, FALSE))
   }
-  same <- kbr(x, cbind(y, data$g == "p", data$g == "q"))
-  expect_identical(same$mu, kbr(x, data[c("u", "v", "g")])$mu)
+  same <- kbr_rule(x, cbind(y, data$g == "p", data$g == "q"))
+  expect_identical(same$mu, kbr_rule(x, data[c("u", "v", "g")])$mu)
 })
 
 test_that("states are numbers", {
   outcome <- "kb_error_outcome"
-  refuse(kbr(data, y), "x", outcome)
-  refuse(kbr(a + g ~ u, data), "g", outcome)
-  refuse(kbr(g ~ u, data), "g", outcome)
-  refuse(kbr(letters, 1:26), "x")
-  refuse(kbr(list(1, 2), 1:2), "x")
+  refuse(kbr_rule(data, y), "x", outcome)
+  refuse(kbr_rule(a + g ~ u, data), "g", outcome)
+  refuse(kbr_rule(g ~ u, data), "g", outcome)
+  refuse(kbr_rule(letters, 1:26), "x")
+  refuse(kbr_rule(list(1, 2), 1:2), "x")
   refuse(kbr(), "x")
-  refuse(kbr(NULL, y), "x")
-  refuse(kbr(x), "y")
-  refuse(kbr(x, letters), "y", "kb_error_data")
-  refuse(kbr(x, y[-1, ]), "x", outcome)
-  refuse(kbr(a ~ u), "data", "kb_error_data")
-  refuse(kbr(a ~ z, data), "z", "kb_error_formula")
-  refuse(kbr(~u, data), "formula", "kb_error_formula")
+  refuse(kbr_rule(NULL, y), "x")
+  refuse(kbr_rule(x), "y")
+  refuse(kbr_rule(x, letters), "y", "kb_error_data")
+  refuse(kbr_rule(x, y[-1, ]), "x", outcome)
+  refuse(kbr_rule(a ~ u), "data", "kb_error_data")
+  refuse(kbr_rule(a ~ z, data), "z", "kb_error_formula")
+  refuse(kbr_rule(~u, data), "formula", "kb_error_formula")
 })
 
 # Rows and columns -------------------------------------------------------------
 
 test_that("one, two and equal rows", {
-  one <- kbr(matrix(1:2, 1), 3)
+  one <- kbr_rule(matrix(1:2, 1), 3)
   expect_sound(one, 1, 2)
   for (type in types) expect_no_warning(predict_as(one, 3, type))
   expect_equal(drop(predict(one, 3)), c(x1 = 1, x2 = 2))
@@ -148,62 +148,62 @@ test_that("one, two and equal rows", {
     ignore_attr = TRUE
   )
   expect_identical(unname(drop(predict(one, 3, type = "sd"))), c(0, 0))
-  expect_sound(kbr(1:2, 1:2), 2, 1)
-  expect_sound(kbr(rep(1, 5), rep(2, 5)), 5, 1)
-  refuse(kbr(x[0, ], y[0, ]), "y", "kb_error_rows")
+  expect_sound(kbr_rule(1:2, 1:2), 2, 1)
+  expect_sound(kbr_rule(rep(1, 5), rep(2, 5)), 5, 1)
+  refuse(kbr_rule(x[0, ], y[0, ]), "y", "kb_error_rows")
   twice <- rep(1:20, 2)
-  expect_sound(kbr(x[twice, ], y[twice, ]), 40, 2)
+  expect_sound(kbr_rule(x[twice, ], y[twice, ]), 40, 2)
   # Two copies are a sample of the same distribution.
   wide <- kernel_gaussian(2)
   fits <- lapply(list(1:20, twice), function(rows) {
-    kbr(x[rows, ], y[rows, ], wide, wide, eps = 1e-3, delta = 1e-3)
+    kbr_rule(x[rows, ], y[rows, ], wide, wide, eps = 1e-3, delta = 1e-3)
   })
   expect_close(predict(fits[[2]], new), predict(fits[[1]], new), 1e-8)
 })
 
 test_that("constant columns of states and observations", {
   for (value in c(0.1, 1e8, -1 / 3)) {
-    fit <- kbr(cbind(x, value), y)
+    fit <- kbr_rule(cbind(x, value), y)
     expect_equal(unname(predict(fit, new)[, 3]), rep(value, 3))
     expect_equal(unname(predict(fit, new, type = "map")[, 3]), rep(value, 3))
     expect_identical(
       unname(quietly(predict(fit, new, type = "sd"))[, 3]), c(0, 0, 0)
     )
-    constant <- kbr(rep(value, 40), y)
+    constant <- kbr_rule(rep(value, 40), y)
     expect_sound(constant, 40, 1)
     expect_equal(drop(predict(constant, new)), rep(value, 3))
   }
-  alone <- kbr(x, rep(1, 40))
+  alone <- kbr_rule(x, rep(1, 40))
   expect_sound(alone, 40, 2)
   expect_close(predict(alone, 1), t(colMeans(x)), 0.05)
   expect_identical(
-    kbr(x, cbind(y, 7))$features$observations$factor, kbr(x, y)$features$observations$factor
+    kbr_rule(x, cbind(y, 7))$features$observations$factor, kbr_rule(x, y)$features$observations$factor
   )
-  scaled <- kbr(cbind(x, 0.1), cbind(y, 3), scale = TRUE)
+  scaled <- kbr_rule(cbind(x, 0.1), cbind(y, 3), scale = TRUE)
   expect_sound(scaled, 40, 3)
 })
 
 test_that("more columns than rows", {
-  wide <- kbr(normal_points(8, 30, 1), normal_points(8, 40, 2))
+  wide <- kbr_rule(normal_points(8, 30, 1), normal_points(8, 40, 2))
   expect_sound(wide, 8, 30)
-  expect_sound(kbr(1:8, normal_points(8, 40, 2), scale = TRUE), 8, 1)
+  expect_sound(kbr_rule(1:8, normal_points(8, 40, 2), scale = TRUE), 8, 1)
 })
 
 test_that("missing and infinite values in fitting", {
   bad_x <- replace(x, 3, NA)
   bad_y <- replace(y, 5, NA)
-  refuse(kbr(bad_x, y), "x", "kb_error_missing")
-  refuse(kbr(x, bad_y), "y", "kb_error_missing")
-  refuse(kbr(replace(x, 3, Inf), y), "x", "kb_error_infinite")
-  refuse(kbr(x, replace(y, 3, -Inf)), "y", "kb_error_infinite")
-  omitted <- kbr(bad_x, bad_y, na_action = "omit")
-  expect_identical(omitted$mu, kbr(x[-c(3, 5), ], y[-c(3, 5), ])$mu)
+  refuse(kbr_rule(bad_x, y), "x", "kb_error_missing")
+  refuse(kbr_rule(x, bad_y), "y", "kb_error_missing")
+  refuse(kbr_rule(replace(x, 3, Inf), y), "x", "kb_error_infinite")
+  refuse(kbr_rule(x, replace(y, 3, -Inf)), "y", "kb_error_infinite")
+  omitted <- kbr_rule(bad_x, bad_y, na_action = "omit")
+  expect_identical(omitted$mu, kbr_rule(x[-c(3, 5), ], y[-c(3, 5), ])$mu)
   expect_identical(omitted$mould$omitted, c(3L, 5L))
   gaps <- data
   gaps$a[3] <- gaps$v[5] <- NA
-  refuse(kbr(a + b ~ u + v, gaps), "data", "kb_error_missing")
+  refuse(kbr_rule(a + b ~ u + v, gaps), "data", "kb_error_missing")
   expect_identical(
-    kbr(a + b ~ u + v, gaps, na_action = "omit")$mu, omitted$mu
+    kbr_rule(a + b ~ u + v, gaps, na_action = "omit")$mu, omitted$mu
   )
 })
 
@@ -243,7 +243,7 @@ test_that("rows of missing values are NA in their place, of every type", {
 
 test_that("observations without information from the data are NA", {
   at <- rbind(new[1, ], 1e6)
-  for (fit in list(kbr(x, y), kbr(x, y, normalize = FALSE))) {
+  for (fit in list(kbr_rule(x, y), kbr_rule(x, y, normalize = FALSE))) {
     full <- lapply(types, function(type) {
       quietly(predict_as(fit, new[1, ], type))
     })
@@ -272,7 +272,7 @@ test_that("observations without information from the data are NA", {
     quiet <- function(expr) suppressWarnings(expr, "kb_warning_far")
     expect_no_warning(quiet(predict(fit, at, type = "quantile")))
   }
-  rotations <- kbr(
+  rotations <- kbr_rule(
     t(vapply(1:20, function(i) {
       c(cos(i), sin(i), 0, -sin(i), cos(i), 0, 0, 0, 1)
     }, numeric(9))),
@@ -290,15 +290,15 @@ test_that("states that are not rotations are refused", {
   }, numeric(9)))
   off <- turns
   off[3, 1] <- off[3, 1] + 1e-3
-  refuse(kbr(off, cos(1:20), kernel_rotation()), "1 of 20 are not")
+  refuse(kbr_rule(off, cos(1:20), kernel_rotation()), "1 of 20 are not")
   refuse(
-    kbr(off, cos(1:20), kernel_rotation() + 1), "Rows of `x` must be 3 x 3"
+    kbr_rule(off, cos(1:20), kernel_rotation() + 1), "Rows of `x` must be 3 x 3"
   )
   # Determinant -1.
-  refuse(kbr(-turns, cos(1:20), kernel_rotation()), "20 of 20 are not")
-  refuse(kbr(cos(1:20), off, kernel_y = kernel_rotation()), "Rows of `y`")
+  refuse(kbr_rule(-turns, cos(1:20), kernel_rotation()), "20 of 20 are not")
+  refuse(kbr_rule(cos(1:20), off, kernel_y = kernel_rotation()), "Rows of `y`")
   refuse(
-    kbr(turns[, 1:6], cos(1:20), kernel_rotation()), "9 columns",
+    kbr_rule(turns[, 1:6], cos(1:20), kernel_rotation()), "9 columns",
     "kb_error_dimension"
   )
 })
@@ -306,7 +306,7 @@ test_that("states that are not rotations are refused", {
 test_that("a prior far from all states gives a warning", {
   quiet <- function(expr) suppressWarnings(expr, "kb_warning_prior")
   expect_warning(
-    fit <- kbr(x, y, prior = list(points = x + 100)),
+    fit <- kbr_rule(x, y, prior = list(points = x + 100)),
     "sum to 0",
     class = "kb_warning_prior"
   )
@@ -319,7 +319,7 @@ test_that("a prior far from all states gives a warning", {
 
 test_that("kernels that are zero give no posterior and no crash", {
   # k(y, y) = 0 at the origin.
-  fit <- kbr(x, y, kernel_y = kernel_linear())
+  fit <- kbr_rule(x, y, kernel_y = kernel_linear())
   for (type in setdiff(types, "embedding")) {
     out <- quietly(predict_as(fit, rbind(0, new), type))
     expect_true(all(is.na(observation(out, 1, type))))
@@ -332,22 +332,22 @@ test_that("kernels that are zero give no posterior and no crash", {
     expect_true(all(is.na(quietly(fitted(nothing)))))
     quietly(diagnostics(nothing))
   }
-  nowhere <- quietly(kbr(0 * x, y, kernel_x = kernel_linear()))
+  nowhere <- quietly(kbr_rule(0 * x, y, kernel_x = kernel_linear()))
   expect_true(all(is.na(quietly(predict(nowhere, new)))))
   quietly(diagnostics(nowhere))
 })
 
 test_that("new data must have the columns of the fit", {
-  fit <- kbr(x, y)
+  fit <- kbr_rule(x, y)
   refuse(predict(fit, cbind(1, 2, 3)), "newdata", "kb_error_columns")
   refuse(predict(fit, 1), "newdata", "kb_error_columns")
   refuse(predict(fit, "a"), "newdata", "kb_error_data")
   refuse(predict(fit, new[0, ]), "newdata", "kb_error_rows")
   refuse(predict(fit, c(1, Inf)), "newdata", "kb_error_infinite")
-  named <- kbr(x, data[c("u", "v")])
+  named <- kbr_rule(x, data[c("u", "v")])
   refuse(predict(named, data[c("u", "g")]), "v", "kb_error_columns")
   refuse(predict(named, new), "u", "kb_error_columns")
-  by_formula <- kbr(a ~ u + v, data)
+  by_formula <- kbr_rule(a ~ u + v, data)
   refuse(predict(by_formula, data["u"]), "v", "kb_error_columns")
   refuse(predict(by_formula, new), "newdata", "kb_error")
   # Extra columns do not matter, nor does the order.
@@ -355,7 +355,7 @@ test_that("new data must have the columns of the fit", {
 })
 
 test_that("arguments of other types are refused, not ignored", {
-  fit <- kbr(x, y)
+  fit <- kbr_rule(x, y)
   refuse(predict(fit, new, "modes"), "type")
   refuse(predict(fit, new, foo = 1), "foo", "kb_error_unknown_argument")
   refuse(predict(fit, new, f = mean), "f")
@@ -399,40 +399,40 @@ test_that("bad arguments are refused by name", {
       refuse(do.call(kbr, c(list(x, y), given)), arg)
     }
   }
-  refuse(kbr(x, y, bandwidth = 1), "bandwidth", "kb_error_unknown_argument")
-  refuse(kbr(a ~ u, data, foo = 1), "foo", "kb_error_unknown_argument")
-  refuse(kbr(x, y, rank = "full", tol = 0.1), "tol")
-  refuse(kbr(x, y, eps = kbr_schedule(), delta = 1), "delta")
-  refuse(kbr(x, y, kernel_rotation()), "9 columns", "kb_error_dimension")
-  refuse(kbr(x, y, kernel_gaussian(1:3)), "3 columns", "kb_error_dimension")
+  refuse(kbr_rule(x, y, bandwidth = 1), "bandwidth", "kb_error_unknown_argument")
+  refuse(kbr_rule(a ~ u, data, foo = 1), "foo", "kb_error_unknown_argument")
+  refuse(kbr_rule(x, y, rank = "full", tol = 0.1), "tol")
+  refuse(kbr_rule(x, y, eps = kbr_schedule(), delta = 1), "delta")
+  refuse(kbr_rule(x, y, kernel_rotation()), "9 columns", "kb_error_dimension")
+  refuse(kbr_rule(x, y, kernel_gaussian(1:3)), "3 columns", "kb_error_dimension")
 })
 
 test_that("bad priors are refused", {
-  refuse(kbr(x, y, prior = x), "prior")
-  refuse(kbr(x, y, prior = as.data.frame(x)), "prior")
-  refuse(kbr(x, y, prior = list()), "prior")
-  refuse(kbr(x, y, prior = list(x)), "prior")
-  refuse(kbr(x, y, prior = list(points = x, gamma = 1)), "prior")
-  refuse(kbr(x, y, prior = list(gram = diag(40))), "prior")
-  refuse(kbr(x, y, prior = list(points = "a")), "prior$points")
-  refuse(kbr(x, y, prior = list(points = x[0, ])), "prior$points")
-  refuse(kbr(x, y, prior = list(points = x[, 1])), "prior$points",
+  refuse(kbr_rule(x, y, prior = x), "prior")
+  refuse(kbr_rule(x, y, prior = as.data.frame(x)), "prior")
+  refuse(kbr_rule(x, y, prior = list()), "prior")
+  refuse(kbr_rule(x, y, prior = list(x)), "prior")
+  refuse(kbr_rule(x, y, prior = list(points = x, gamma = 1)), "prior")
+  refuse(kbr_rule(x, y, prior = list(gram = diag(40))), "prior")
+  refuse(kbr_rule(x, y, prior = list(points = "a")), "prior$points")
+  refuse(kbr_rule(x, y, prior = list(points = x[0, ])), "prior$points")
+  refuse(kbr_rule(x, y, prior = list(points = x[, 1])), "prior$points",
     "kb_error_dimension"
   )
-  refuse(kbr(x, y, prior = list(points = replace(x, 3, NA))), "prior$points",
+  refuse(kbr_rule(x, y, prior = list(points = replace(x, 3, NA))), "prior$points",
     "kb_error_not_finite"
   )
   for (weights in list(
     1:3, rep(0, 40), rep(-1, 40), rep(NA_real_, 40), rep(Inf, 40), letters
   )) {
-    refuse(kbr(x, y, prior = list(points = x, weights = weights)),
+    refuse(kbr_rule(x, y, prior = list(points = x, weights = weights)),
       "prior$weights"
     )
-    refuse(kbr(x, y, prior = list(weights = weights)), "prior$weights")
+    refuse(kbr_rule(x, y, prior = list(weights = weights)), "prior$weights")
   }
-  refuse(kbr(x, y, prior = kernel_mean(1:3)), "prior", "kb_error_dimension")
+  refuse(kbr_rule(x, y, prior = kernel_mean(1:3)), "prior", "kb_error_dimension")
   # One point: the prior is certain, up to eps.
-  fit <- kbr(x, y, prior = list(points = t(c(0.3, -0.2))), eps = 1e-4)
+  fit <- kbr_rule(x, y, prior = list(points = t(c(0.3, -0.2))), eps = 1e-4)
   expect_sound(fit, 40, 2)
 })
 
@@ -441,20 +441,20 @@ test_that("bad priors are refused", {
 test_that("kernel matrices are checked", {
   k <- kernel_matrix(kernel_gaussian(1), y)
   gram <- "kb_error_gram"
-  refuse(kbr(x, y, kernel_y = k[-1, -1]), "kernel_y", gram)
-  refuse(kbr(x, y, kernel_x = k[, -1]), "kernel_x", gram)
-  refuse(kbr(x, y, kernel_y = replace(k, 2, NA)), "kernel_y",
+  refuse(kbr_rule(x, y, kernel_y = k[-1, -1]), "kernel_y", gram)
+  refuse(kbr_rule(x, y, kernel_x = k[, -1]), "kernel_x", gram)
+  refuse(kbr_rule(x, y, kernel_y = replace(k, 2, NA)), "kernel_y",
     "kb_error_not_finite"
   )
-  refuse(kbr(x, y, kernel_y = replace(k, 2, 9)), "kernel_y",
+  refuse(kbr_rule(x, y, kernel_y = replace(k, 2, 9)), "kernel_y",
     "kb_error_not_symmetric"
   )
-  refuse(kbr(x, y, kernel_y = k - 2 * diag(40)), "kernel_y",
+  refuse(kbr_rule(x, y, kernel_y = k - 2 * diag(40)), "kernel_y",
     "kb_error_not_positive"
   )
-  refuse(kbr(x, y, kernel_y = array("a", c(40, 40))), "kernel_y")
+  refuse(kbr_rule(x, y, kernel_y = array("a", c(40, 40))), "kernel_y")
   # Rows that are omitted would have to be omitted from the matrix too.
-  refuse(kbr(replace(x, 3, NA), kernel_y = k, na_action = "omit"), "kernel_y",
+  refuse(kbr_rule(replace(x, 3, NA), kernel_y = k, na_action = "omit"), "kernel_y",
     gram
   )
 })
@@ -462,8 +462,8 @@ test_that("kernel matrices are checked", {
 test_that("a fit to a Gram matrix of observations predicts by kernel values", {
   kernel <- kernel_gaussian(1)
   k <- kernel_matrix(kernel, y)
-  fit <- kbr(x, kernel_y = k)
-  expect_identical(fit$mu, kbr(x, y, kernel_y = k)$mu)
+  fit <- kbr_rule(x, kernel_y = k)
+  expect_identical(fit$mu, kbr_rule(x, y, kernel_y = k)$mu)
   values <- kernel_matrix(kernel, new, y)
   out <- predict(fit, values)
   expect_identical(predict(fit, values[1, ]), out[1, , drop = FALSE])
@@ -483,7 +483,7 @@ test_that("a fit to a Gram matrix of observations predicts by kernel values", {
 
 test_that("a fit to a kernel matrix of states has no mode, draws, embedding", {
   kernel <- kernel_gaussian(1)
-  fit <- kbr(x, y, kernel_x = kernel_matrix(kernel, x))
+  fit <- kbr_rule(x, y, kernel_x = kernel_matrix(kernel, x))
   for (type in c("map", "draws", "embedding")) {
     refuse(predict(fit, new, type = type), type)
   }
@@ -508,40 +508,40 @@ test_that("rotations are not standardised", {
   turns <- t(vapply(1:20, function(i) {
     c(cos(i), sin(i), 0, -sin(i), cos(i), 0, 0, 0, 1)
   }, numeric(9)))
-  refuse(kbr(turns, cos(1:20), kernel_rotation(), scale = TRUE), "scale")
-  refuse(kbr(1:20, turns, kernel_y = kernel_rotation(), scale = TRUE), "scale")
-  expect_sound(kbr(turns, cos(1:20), kernel_rotation()), 20, 9)
+  refuse(kbr_rule(turns, cos(1:20), kernel_rotation(), scale = TRUE), "scale")
+  refuse(kbr_rule(1:20, turns, kernel_y = kernel_rotation(), scale = TRUE), "scale")
+  expect_sound(kbr_rule(turns, cos(1:20), kernel_rotation()), 20, 9)
 })
 
 test_that("a rank that explains little is a warning", {
   # Warnings for both kernels.
   expect_warning(
-    expect_warning(kbr(x, y, rank = 2), class = "kb_warning_rank"),
+    expect_warning(kbr_rule(x, y, rank = 2), class = "kb_warning_rank"),
     class = "kb_warning_rank"
   )
-  fit <- quietly(kbr(x, y, rank = 2))
+  fit <- quietly(kbr_rule(x, y, rank = 2))
   expect_identical(glance(fit)$rank_x, 2L)
   # A tolerance does not bound the rank; a given rank has no tolerance.
   large <- kbr_pairs(400)
-  auto <- kbr(large$x, large$y, kernel_gaussian(0.05), kernel_gaussian(0.05),
+  auto <- kbr_rule(large$x, large$y, kernel_gaussian(0.05), kernel_gaussian(0.05),
     tol = 0
   )
   expect_identical(glance(auto)$rank_x, 400L)
-  loose <- kbr(large$x, large$y, tol = 0.01)
+  loose <- kbr_rule(large$x, large$y, tol = 0.01)
   expect_lt(unexplained(loose$features$states), 0.01)
   expect_lt(glance(loose)$rank_x, 40L)
 })
 
 test_that("schedules are the rates of the theorem", {
-  fit <- kbr(x, y, eps = kbr_schedule(0.3, 2, 0.5, 0.1))
+  fit <- kbr_rule(x, y, eps = kbr_schedule(0.3, 2, 0.5, 0.1))
   expect_equal(fit$settings$eps, 0.5 * 40^(-0.2))
   expect_equal(fit$settings$delta, 0.1 * 40^(-max(0.08, 0.08)))
   expect_equal(schedule_at(kbr_schedule(0.5, 0.5), 100), list(
     eps = 100^(-1 / 3), delta = 100^(-2 / 3.5 / 3)
   ))
   expect_identical(
-    update(kbr(x, y), eps = kbr_schedule())$settings[c("eps", "delta")],
-    kbr(x, y, eps = kbr_schedule())$settings[c("eps", "delta")]
+    update(kbr_rule(x, y), eps = kbr_schedule())$settings[c("eps", "delta")],
+    kbr_rule(x, y, eps = kbr_schedule())$settings[c("eps", "delta")]
   )
   refuse(kbr_schedule(0), "alpha")
   refuse(kbr_schedule(0.6), "alpha")
@@ -549,7 +549,7 @@ test_that("schedules are the rates of the theorem", {
   refuse(kbr_schedule(constant_eps = -1), "constant_eps")
   refuse(kbr_schedule(constant_delta = NA), "constant_delta")
   expect_output(print(kbr_schedule()), "alpha = 0.5")
-  defaults <- kbr(x, y)$settings
+  defaults <- kbr_rule(x, y)$settings
   expect_equal(
     defaults[c("eps", "delta")], list(eps = 0.1 / 40, delta = 0.2 / 40)
   )

@@ -30,7 +30,7 @@ test_that("print() says what was done, in few lines", {
   )) {
     expect_match(text, part, fixed = TRUE)
   }
-  other <- quietly(kbr(a + b ~ u,
+  other <- quietly(kbr_rule(a + b ~ u,
     data.frame(pairs$x, u = pairs$y[, 1]),
     prior = prior, scale = TRUE, rank = 3
   ))
@@ -41,7 +41,7 @@ test_that("print() says what was done, in few lines", {
   )) {
     expect_match(text, part, fixed = TRUE)
   }
-  gram <- kbr(pairs$x, kernel_y = kernel_matrix(kernel_gaussian(1), pairs$y))
+  gram <- kbr_rule(pairs$x, kernel_y = kernel_matrix(kernel_gaussian(1), pairs$y))
   expect_output(print(gram), "observations: kernel matrix")
 })
 
@@ -105,7 +105,7 @@ test_that("glance() is one row", {
   expect_identical(g$rank_x, ncol(fit$features$states$factor))
   d <- fit$posterior$spectrum
   expect_equal(g$effective_rank, sum(d / (d + 1e-3)))
-  plain <- kbr(pairs$x, pairs$y)
+  plain <- kbr_rule(pairs$x, pairs$y)
   d <- plain$posterior$spectrum
   expect_equal(
     glance(plain)$effective_rank, sum(d^2 / (d^2 + plain$settings$delta))
@@ -123,7 +123,7 @@ test_that("augment() adds means and intervals to the observations", {
   expect_identical(nrow(quietly(augment(fit))), 60L)
   one <- quietly(augment(fit, newdata = new[1, ]))
   expect_equal(one, out[1, ], ignore_attr = TRUE)
-  named <- kbr(pairs$x, data.frame(u = pairs$y[, 1], v = pairs$y[, 2]))
+  named <- kbr_rule(pairs$x, data.frame(u = pairs$y[, 1], v = pairs$y[, 2]))
   swapped <- quietly(augment(named, newdata = cbind(v = 2, u = 1)))
   expect_identical(swapped$u, 1)
   expect_equal(swapped$.fitted_a, predict(named, c(u = 1, v = 2))[[1]])
@@ -172,7 +172,7 @@ test_that("as_draws() names states, and observations if there are several", {
 })
 
 test_that("diagnostics() are for the raw weights", {
-  plain <- kbr(pairs$x, pairs$y, prior = prior, delta = 1e-3)
+  plain <- kbr_rule(pairs$x, pairs$y, prior = prior, delta = 1e-3)
   d <- quietly(diagnostics(plain, rbind(new[1, ], NA, new[2:3, ])))
   raw <- predict(update(plain, normalize = FALSE), new, type = "weights")
   o <- d$observations
@@ -196,7 +196,7 @@ test_that("diagnostics() are for the raw weights", {
 })
 
 test_that("half-negative weights and an ignored prior give warnings", {
-  rough <- kbr(pairs$x, pairs$y, kernel_y = kernel_laplace(0.3), delta = 1e-14)
+  rough <- kbr_rule(pairs$x, pairs$y, kernel_y = kernel_laplace(0.3), delta = 1e-14)
   expect_warning(diagnostics(rough, new), class = "kb_warning_prior")
   quality <- function(negative) {
     warn_kbr_quality(list(
@@ -205,7 +205,7 @@ test_that("half-negative weights and an ignored prior give warnings", {
   }
   expect_warning(quality(c(0, 0.45, 0.46)), class = "kb_warning_weights")
   expect_no_warning(quality(c(0, 0.39, 0.46)))
-  expect_no_warning(diagnostics(kbr(
+  expect_no_warning(diagnostics(kbr_rule(
     pairs$x, pairs$y, kernel_gaussian(1), kernel_gaussian(1),
     delta = 0.05
   )))
@@ -213,7 +213,7 @@ test_that("half-negative weights and an ignored prior give warnings", {
 
 test_that("of chunks a variance below zero is NA and a warning", {
   chunk <- kbr_chunks(function(i) pairs, n_chunks = 1)
-  negative <- kbr(chunk, delta = 1e-9)
+  negative <- kbr_rule(chunk, delta = 1e-9)
   variance <- kbr_variance(negative, kbr_seen(negative, pairs$y))
   expect_true(any(variance < -1e-3))
   expect_warning(sd <- predict(negative, pairs$y, type = "sd"),
@@ -244,9 +244,9 @@ test_that("the marginal plot shows prior and posterior density", {
 })
 
 test_that("all types draw, for all kinds of fits", {
-  scaled <- kbr(pairs$x, pairs$y, scale = TRUE, prior = prior)
-  line <- kbr(pairs$x[, 1], pairs$y[, 1])
-  equal <- kbr(rep(1, 9), 1:9)
+  scaled <- kbr_rule(pairs$x, pairs$y, scale = TRUE, prior = prior)
+  line <- kbr_rule(pairs$x[, 1], pairs$y[, 1])
+  equal <- kbr_rule(rep(1, 9), 1:9)
   for (f in list(fit, scaled)) {
     for (type in c("marginals", "joint", "weights")) {
       out <- on_paper(plot(f, new[1, ], type = type, main = "x"))
@@ -288,7 +288,7 @@ test_that("plots refuse what they cannot draw", {
   refuse(plot(fit, new[1, ], n = 3))
   refuse(plot(fit, new[1, ], colour = 2), "kb_error_unknown_argument")
   refuse(plot(fit, c(1e6, 1e6)), "kb_error_weights")
-  one_state <- kbr(pairs$x[, 1], pairs$y)
+  one_state <- kbr_rule(pairs$x[, 1], pairs$y)
   refuse(plot(one_state, new[1, ], type = "joint"))
 })
 
@@ -297,7 +297,7 @@ test_that("plots refuse what they cannot draw", {
 test_that("a fit is plain data, and predicts the same in a new process", {
   skip_without_processes()
   file <- file.path(local_folder(), "fit.rds")
-  by_formula <- kbr(a + log(b + 9) ~ u + g,
+  by_formula <- kbr_rule(a + log(b + 9) ~ u + g,
     data.frame(pairs$x, u = pairs$y[, 1], g = rep(c("p", "q"), 30)),
     prior = list(points = cbind(prior$points[, 1], 2.2)), scale = TRUE
   )
@@ -327,13 +327,13 @@ test_that("a fit is plain data, and predicts the same in a new process", {
 test_that("R's generator is left alone when a seed is given", {
   set.seed(1)
   before <- .Random.seed
-  one <- kbr(pairs$x, pairs$y, seed = 3)
+  one <- kbr_rule(pairs$x, pairs$y, seed = 3)
   expect_identical(.Random.seed, before)
   expect_identical(one$seed, 3L)
   set.seed(1)
-  first <- kbr(pairs$x, pairs$y)$seed
+  first <- kbr_rule(pairs$x, pairs$y)$seed
   set.seed(1)
-  expect_identical(kbr(pairs$x, pairs$y)$seed, first)
+  expect_identical(kbr_rule(pairs$x, pairs$y)$seed, first)
 })
 
 test_that("update() refuses what it cannot change", {
@@ -349,7 +349,7 @@ test_that("update() refuses what it cannot change", {
 
 test_that("a posterior's embedding is a prior in the states' units", {
   for (scale in c(FALSE, TRUE)) {
-    first <- quietly(kbr(pairs$x * 10, pairs$y, scale = scale))
+    first <- quietly(kbr_rule(pairs$x * 10, pairs$y, scale = scale))
     w <- predict(first, new[1, ], type = "weights")[1, ]
     told <- predict(first, new[1, ], type = "embedding")[[1]]
     by_points <- quietly(

@@ -77,7 +77,7 @@ mixture_fit <- function(...) {
     },
     n = 500, seed = 4
   )
-  kbr(pairs, ...)
+  kbr_rule(pairs, ...)
 }
 
 test_that("distributions have no negative parts", {

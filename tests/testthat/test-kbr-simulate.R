@@ -59,16 +59,16 @@ test_that("pairs go to kbr(), with all of its arguments", {
   expect_identical(fit$posterior, plain$posterior)
   expect_identical(fit$call[[2]], quote(pairs))
   expect_identical(predict(fit, 1), predict(plain, 1))
-  expect_error(kbr(pairs, foo = 1), class = "kb_error_unknown_argument")
-  expect_error(kbr(pairs, y = pairs$y), class = "kb_error_argument")
-  expect_error(kbr(pairs, eps = 0), class = "kb_error_argument")
+  expect_error(kbr_rule(pairs, foo = 1), class = "kb_error_unknown_argument")
+  expect_error(kbr_rule(pairs, y = pairs$y), class = "kb_error_argument")
+  expect_error(kbr_rule(pairs, eps = 0), class = "kb_error_argument")
 })
 
 test_that("one pair is enough", {
   pairs <- kbr_simulate(normal_states, noisy, 1, seed = 1)
   expect_identical(dim(pairs$x), c(1L, 1L))
   expect_output(print(pairs), "1 pair: 1 column of states, 1 of observations")
-  expect_equal(predict(kbr(pairs), 0)[[1]], pairs$x[1, 1])
+  expect_equal(predict(kbr_rule(pairs), 0)[[1]], pairs$x[1, 1])
 })
 
 test_that("pairs side by side have names", {
@@ -83,7 +83,7 @@ test_that("pairs side by side have names", {
     3, seed = 1
   )
   expect_named(as.data.frame(named), c("theta", "s"))
-  expect_identical(colnames(predict(kbr(named), cbind(s = 0))), "theta")
+  expect_identical(colnames(predict(kbr_rule(named), cbind(s = 0))), "theta")
 })
 
 test_that("functions that do not return n finite rows are refused", {

@@ -14,7 +14,7 @@ test_that("losses agree with fits without the held-out stretch", {
   by_hand <- function(factor, c0) {
     losses <- vapply(1:3, function(k) {
       held <- block == k
-      fit <- kbr(pairs$x[!held, ], pairs$y[!held, ],
+      fit <- kbr_rule(pairs$x[!held, ], pairs$y[!held, ],
         kernel_x = kernel_gaussian(factor * width[["x"]]),
         kernel_y = kernel_gaussian(factor * width[["y"]]), eps = c0 / 40
       )
@@ -42,7 +42,7 @@ test_that("the kernel's loss is the distance of kernel means", {
   )
   losses <- vapply(1:2, function(k) {
     held <- rep(1:2, each = 20) == k
-    fit <- kbr(pairs$x[!held, ], pairs$y[!held, ],
+    fit <- kbr_rule(pairs$x[!held, ], pairs$y[!held, ],
       kernel_x = kernel_gaussian(2), kernel_y = kernel_gaussian(2),
       eps = 0.1 / 20
     )
@@ -62,7 +62,7 @@ test_that("the best setting is fitted to all pairs", {
   pairs <- noisy_pairs(80)
   tuned <- tune_kbr(pairs, bandwidths = c(0.5, 1), c0 = c(0.01, 1))
   best <- tuned$table[tuned$best, ]
-  fit <- kbr(pairs,
+  fit <- kbr_rule(pairs,
     kernel_x = kernel_gaussian(best$bandwidth * bandwidth_median(pairs$x)),
     kernel_y = kernel_gaussian(best$bandwidth * bandwidth_median(pairs$y)),
     eps = best$c0 / 80

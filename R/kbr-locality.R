@@ -1,0 +1,104 @@
+# Which residuals count at an observation: those of pairs nearby, (K38), chosen
+# by the energy score of left-out pairs, (K39).
+
+# The effective number of pairs at an observation is at least this.
+least_pairs <- 20
+
+#' Weights of pairs at squared distances d2, (K38)
+#' @param w Weights of the prior.
+#' @noRd
+local_weights <- function(d2, w, width) {
+  if (!is.finite(width)) {
+    return(w / sum(w))
+  }
+  least <- min(least_pairs, 0.5 * sum(w)^2 / sum(w^2))
+  repeat {
+    local <- log(w) - d2 / (2 * width^2)
+    local <- exp(local - max(local))
+    if (sum(local)^2 >= least * sum(local^2)) {
+      return(local / sum(local))
+    }
+    width <- 1.3 * width
+  }
+}
+
+# Squared distances of rows of z from a point, per column
+squared_distances <- function(z, at) {
+  rowSums(sweep(z, 2, at)^2) / max(ncol(z), 1)
+}
+
+# What can be chosen, the simplest first: `varying` residuals are scaled by the
+# variance at the observation; distances are those of predicted states, of
+# predicted states and squares, or of observations.
+locality_table <- function() {
+  widths <- c(Inf, 1.6, 0.8, 0.4, 0.2, 0.1)
+  table <- expand.grid(
+    varying = c(FALSE, TRUE), space = c("states", "moments", "observations"),
+    width = widths, stringsAsFactors = FALSE
+  )
+  table[is.finite(table$width) | table$space == "states", ]
+}
+
+# Pairs whose scores are computed, pairs that they are predicted from, and draws
+# of each prediction
+score_rows <- 200
+score_pairs <- 2e4
+score_draws <- 64
+
+#' Energy scores of all choices at left-out pairs, (K39)
+#' @param model From `state_regression()`.
+#' @param spaces Coordinates of the pairs in each space.
+#' @param w Weights of the prior.
+#' @return Matrix, pairs x choices.
+#' @noRd
+locality_scores <- function(model, spaces, w, table) {
+  n <- length(w)
+  pool <- spread_over(n, min(n, score_pairs))
+  rows <- systematic_rows(w, min(n, score_rows))
+  # Points are columns here, so that vectors are recycled along them.
+  unit <- residual_unit(model$mean)
+  plain <- t(model$plain) / unit
+  varying <- t(model$varying)
+  sd <- model$scale * exp(t(model$log_variance$left_out) / 2) / unit
+  spaces <- lapply(spaces, t)
+  score <- function(k, i, d2, prior) {
+    local <- local_weights(d2[[table$space[[k]]]], prior, table$width[[k]])
+    chosen <- pool[systematic_rows(local, score_draws)]
+    draws <- if (table$varying[[k]]) {
+      varying[, chosen, drop = FALSE] * sd[, i]
+    } else {
+      plain[, chosen, drop = FALSE]
+    }
+    energy_score(draws - plain[, i])
+  }
+  t(vapply(rows, function(i) {
+    d2 <- lapply(spaces, function(z) {
+      colMeans((z[, pool, drop = FALSE] - z[, i])^2)
+    })
+    prior <- w[pool]
+    prior[pool == i] <- 0
+    vapply(seq_len(nrow(table)), score, 0, i, d2, prior)
+  }, numeric(nrow(table))))
+}
+
+# E|X| - E|X - X'| / 2 of equally likely columns: the score of X at 0
+energy_score <- function(x) {
+  n <- ncol(x)
+  mean(sqrt(colSums(x^2))) - sum(stats::dist(t(x))) / n^2
+}
+
+# The simplest choice that is not worse than the best by more than half the
+# standard error of the difference
+choose_locality <- function(scores, table) {
+  best <- which.min(colMeans(scores))
+  behind <- scores - scores[, best]
+  se <- apply(behind, 2, stats::sd) / sqrt(nrow(scores))
+  table[which(colMeans(behind) <= se / 2)[[1]], ]
+}
+
+# Rows with probabilities w, at even steps of their sums
+systematic_rows <- function(w, n) {
+  cumulative <- cumsum(w)
+  at <- (seq_len(n) - 0.5) / n * cumulative[[length(w)]]
+  pmin(findInterval(at, cumulative, left.open = TRUE) + 1L, length(w))
+}
