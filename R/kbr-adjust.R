@@ -87,6 +87,9 @@ regression_kernel <- function(kernel, t, y, settings) {
     )
     mean(ridge_left_out(space, t)$loss / variance)
   }, 0)
+  if (!all(is.finite(losses))) {
+    refuse_precision("regression of the states overflows", NULL)
+  }
   kernel_widen(kernel, kernel_widths[[which.min(losses)]])
 }
 
@@ -115,14 +118,13 @@ state_regression <- function(space, t) {
 
 #' Learn how states move: the part of a fit that its method "adjusted" adds
 #'
-#' @return List: `bounds` of the states; `mean`, `moments`, `log_variance`
+#' @return List: `mean`, `moments`, `log_variance`
 #'   (models; `unit`: standard deviations of residuals), `center` of squares;
 #'   `choice` and `scores` of the locality; `residual` (n x d) and
 #'   `coordinates` (n x k) of the pairs, `weights` of the prior.
 #' @noRd
 learn_adjustment <- function(fit) {
-  bounds <- fit$settings$support
-  t <- support_to_line(bounds, fit$data$states)
+  t <- states_to_line(fit, fit$data$states)
   y <- scaling_x(fit$settings$scaling$observations, fit$data$observations)
   w <- adjustment_weights(fit)
   space <- regression_space(
@@ -136,7 +138,7 @@ learn_adjustment <- function(fit) {
   scores <- locality_scores(model, spaces, w, table)
   choice <- choose_locality(scores, table)
   out <- list(
-    bounds = bounds, center = center, mean = for_new_rows(model$mean),
+    center = center, mean = for_new_rows(model$mean),
     moments = for_new_rows(moments),
     log_variance = for_new_rows(model$log_variance), scale = model$scale,
     r_squared = 1 - model$mean$loss / pmax(

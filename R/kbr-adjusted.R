@@ -57,8 +57,7 @@ posterior_at <- function(fit, seen, i) {
     adjustment$weights, adjustment$choice$width
   )
   fit$prior <- prior_sample(fit)
-  moved <- support_from_line(adjustment$bounds, line)
-  dimnames(moved) <- dimnames(fit$data$states)
+  moved <- states_from_line(fit, line)
   fit$data$states <- moved
   fit$posterior <- list(center = colSums(weights * moved))
   fit$line <- line
@@ -220,7 +219,7 @@ effective_rank.kb_kbr_adjusted <- function(fit) NA_real_
 #' @export
 rule_lines.kb_kbr_adjusted <- function(fit, show) {
   adjustment <- fit$adjustment
-  mapped <- bound_words(adjustment$bounds)
+  mapped <- bound_words(fit$settings$support)
   paste0(
     if (length(mapped) > 0) {
       paste0("  bounded:      ", shorten(toString(mapped)), "\n")

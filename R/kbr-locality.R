@@ -41,9 +41,9 @@ locality_table <- function() {
 
 # Pairs whose scores are computed, pairs that they are predicted from, and draws
 # of each prediction
-score_rows <- 200
-score_pairs <- 2e4
-score_draws <- 64
+scored_pairs <- 200
+scored_from <- 2e4
+scored_draws <- 64
 
 #' Energy scores of all choices at left-out pairs, (K39)
 #' @param model From `state_regression()`.
@@ -53,8 +53,8 @@ score_draws <- 64
 #' @noRd
 locality_scores <- function(model, spaces, w, table) {
   n <- length(w)
-  pool <- spread_over(n, min(n, score_pairs))
-  rows <- systematic_rows(w, min(n, score_rows))
+  pool <- spread_over(n, min(n, scored_from))
+  rows <- systematic_rows(w, min(n, scored_pairs))
   # Points are columns here, so that vectors are recycled along them.
   unit <- residual_unit(model$mean)
   plain <- t(model$plain) / unit
@@ -63,7 +63,7 @@ locality_scores <- function(model, spaces, w, table) {
   spaces <- lapply(spaces, t)
   score <- function(k, i, d2, prior) {
     local <- local_weights(d2[[table$space[[k]]]], prior, table$width[[k]])
-    chosen <- pool[systematic_rows(local, score_draws)]
+    chosen <- pool[systematic_rows(local, scored_draws)]
     draws <- if (table$varying[[k]]) {
       varying[, chosen, drop = FALSE] * sd[, i]
     } else {

@@ -22,10 +22,40 @@
 #'   in every session and R's own generator is left untouched; with `NULL` the
 #'   random numbers come from R's generator.
 #'
+#' @param support `NULL`, or lower and upper bounds of the states for [kbr()]:
+#'   two numbers, or a matrix of two rows and d columns; `-Inf` and `Inf` where
+#'   there are none.
+#' @param rounds Number of rounds, each with a share of the n pairs. After the
+#'   first, see below, states are drawn from where the posterior given
+#'   `observation` may be.
+#' @param observation With several rounds: what was observed, one row with the
+#'   columns of the simulator, as in [predict.kb_kbr()].
+#'
 #' @return An object of class `kb_pairs`, for [kbr()]: a list of the numeric
-#'   matrices `x` (n x d) and `y` (n x d_y). `as.data.frame()` combines them.
-#' @section Errors: A function that does not return n finite rows is an error of
-#'   class `kb_error_simulator`. After an interrupt the result has the finished
+#'   matrices `x` (n x d) and `y` (n x d_y), and, where they apply: `support`;
+#'   `failed`, states for which the simulator returned missing or infinite
+#'   values; with several rounds `weights` (importance weights of the pairs,
+#'   with the mean 1), `observation` and `rounds` (a data frame with one line
+#'   per round: `pairs` simulated, `kept` of them, `prior_share`: share of the
+#'   prior where states were drawn). `as.data.frame()` combines x and y.
+#' @section Rounds:
+#' After each round [kbr()] is fitted to the pairs so far. A region is found
+#' that holds all but 0.1% of the posterior's smooth density, made 1.5 times as
+#' wide, but at least 0.2% of the prior. The next round draws states of the
+#' prior by rejection: 90% within the region, 10% anywhere. Only pairs in the
+#' last region are returned, with the weights
+#' \deqn{\Big(\sum_r \frac{n_r}{n}\big(0.1 + 0.9\,1_{R_r}(x) /
+#' \pi(R_r)\big)\Big)^{-1},}{1 / sum_r (n_r / n) (0.1 + 0.9 1(x in R_r) /
+#' pi(R_r)),}
+#' the density of the prior \eqn{\pi}{pi} relative to that of all rounds, so
+#' that the fit has the prior restricted to the region. Predict only at
+#' `observation`: elsewhere the posterior is not that of the prior. The prior's
+#' density is not needed, but many of its draws are.
+#'
+#' @section Errors: A function that does not return n rows of numbers is an error
+#'   of class `kb_error_simulator`, as are states that are not finite, and a
+#'   simulator that fails for all states; if it fails for some there is a warning
+#'   of class `kb_warning_simulator`. After an interrupt the result has the finished
 #'   batches (`kb_warning_interrupted`); `kb_error_interrupted` if there is none.
 #' @examples
 #' # the rate of a Poisson process from three summaries of its gaps
@@ -42,7 +72,8 @@
 #' predict(fit, c(mean = 0.5, max = 1.9, sd = 0.5), type = "quantile")
 #' @export
 kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL,
-                         batches = 1) {
+                         batches = 1, support = NULL, rounds = 1,
+                         observation = NULL) {
   for (arg in c("prior_sampler", "simulator")) {
     if (!is.function(get(arg))) {
       bad_argument(get(arg), arg, "a function")
@@ -50,22 +81,70 @@ kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL,
   }
   n <- check_count(n, 1)
   batches <- check_count(batches, 1, n)
+  rounds <- check_rounds(rounds, n, observation)
   shared <- list(prior_sampler = prior_sampler, simulator = simulator)
-  pairs <- if (batches == 1) {
-    simulate_batch(list(n = n, seed = seed), shared)
+  pairs <- if (rounds == 1) {
+    simulate_pairs(n, seed, batches, shared)
   } else {
-    simulate_batches(n, seed, batches, shared)
+    simulate_rounds(n, seed, batches, shared, support, rounds, observation)
   }
+  if (!is.null(support)) pairs$support <- check_support(support, pairs$x)
+  warn_failed(pairs)
   structure(pairs, class = "kb_pairs")
 }
 
+#' @param shared List of `prior_sampler` and `simulator` and, after the first
+#'   round, the `region` to which states are confined.
+#' @noRd
+simulate_pairs <- function(n, seed, batches, shared) {
+  if (batches == 1) {
+    return(simulate_batch(list(n = n, seed = seed), shared))
+  }
+  simulate_batches(n, seed, batches, shared)
+}
+
 simulate_batch <- function(task, shared) {
+  sampler <- shared$prior_sampler
+  if (!is.null(shared$region)) {
+    sampler <- region_sampler(sampler, shared$region)
+  }
   with_local_seed(task$seed, {
-    states <- shared$prior_sampler(task$n)
+    states <- sampler(task$n)
     x <- simulated_rows(states, task$n, "prior_sampler")
-    y <- simulated_rows(shared$simulator(states), task$n, "simulator")
+    y <- simulated_rows(
+      shared$simulator(states), task$n, "simulator",
+      finite = FALSE
+    )
   })
-  list(x = x, y = y)
+  keep_failures(x, y)
+}
+
+# Rows of the simulator that are missing or infinite are kept apart
+keep_failures <- function(x, y) {
+  fine <- rowSums(!is.finite(y)) == 0
+  list(
+    x = x[fine, , drop = FALSE], y = y[fine, , drop = FALSE],
+    failed = if (!all(fine)) x[!fine, , drop = FALSE]
+  )
+}
+
+warn_failed <- function(pairs) {
+  failed <- NROW(pairs$failed)
+  if (failed > 0 && nrow(pairs$x) == 0) {
+    kb_abort(c(
+      "{.arg simulator} must return finite numbers.",
+      x = "Every row it returned has a missing or infinite value."
+    ), "simulator", argument = "simulator")
+  }
+  if (failed > 0) {
+    kb_warn(c(
+      "{.arg simulator} failed for {failed} of {failed + nrow(pairs$x)} states:
+       it returned missing or infinite values.",
+      x = "They are in {.field failed}, not among the pairs, whose states follow
+           the prior given success.",
+      i = "If failing says something of the observation, return a number for it."
+    ), "simulator")
+  }
 }
 
 simulate_batches <- function(n, seed, batches, shared) {
@@ -76,16 +155,16 @@ simulate_batches <- function(n, seed, batches, shared) {
   report_tasks(
     sum(out$done), batches, "part", "Their pairs are returned."
   )
-  bind <- function(side) do.call(rbind, lapply(out$values[out$done], `[[`, side))
-  list(x = bind("x"), y = bind("y"))
+  bind_pairs(out$values[out$done])
 }
 
-simulated_rows <- function(value, n, arg) {
+simulated_rows <- function(value, n, arg, finite = TRUE) {
   if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
     value <- as.matrix(value)
   }
   fine <- is.numeric(value) && length(dim(value)) <= 2 &&
-    NROW(value) == n && NCOL(value) > 0 && all(is.finite(value))
+    NROW(value) == n && NCOL(value) > 0 &&
+    (!finite || all(is.finite(value)))
   if (!isTRUE(fine)) {
     kb_abort(c(
       "{.arg {arg}} must return {n} row{?s} of finite numbers.",
@@ -103,11 +182,13 @@ kbr.kb_pairs <- function(x, ...) {
   if ("y" %in% ...names()) {
     bad_argument(list(...)$y, "y", "left out: the pairs have it")
   }
-  out <- if (is.null(x$support) || "support" %in% ...names()) {
-    kbr.matrix(x$x, x$y, ...)
-  } else {
-    kbr.matrix(x$x, x$y, support = x$support, ...)
-  }
+  # Methods that have no use for the support of the pairs ignore it.
+  own <- list(
+    support = if (!is.null(x$support)) structure(x$support, of = "pairs"),
+    prior = if (!is.null(x$weights)) list(weights = x$weights)
+  )
+  own <- own[!vapply(own, is.null, NA) & !names(own) %in% ...names()]
+  out <- do.call(kbr.matrix, c(list(x$x, x$y), own, list(...)))
   out$call <- plain_call(match.call())
   out
 }

@@ -18,7 +18,7 @@ smoothing <- function(t, w) {
   rows <- systematic_rows(w, smoothing_points)
   counts <- tabulate(match(rows, unique(rows)))
   rows <- unique(rows)
-  z <- t(forwardsolve(t(root), t(centred[rows, , drop = FALSE])))
+  z <- whiten(centred[rows, , drop = FALSE], root)
   d <- ncol(t)
   usual <- (4 / ((d + 2) * max(1 / sum(w^2), 1)))^(1 / (d + 4))
   width <- usual
@@ -31,6 +31,9 @@ smoothing <- function(t, w) {
   }
   list(root = root, mean = mean, width = width)
 }
+
+# Rows in units in which the covariance is one
+whiten <- function(x, root) t(forwardsolve(t(root), t(x)))
 
 # Columns that do not vary get a little
 covariance_root <- function(covariance) {
@@ -61,7 +64,7 @@ kbr_draws.kb_kbr_at <- function(fit, seen, ndraws) {
   draws <- with_local_seed(fit$seed, {
     smooth_draws(fit$line, as.vector(fit$weights), ndraws)
   })
-  draws <- support_from_line(fit$adjustment$bounds, draws)
+  draws <- states_from_line(fit, draws)
   structure(
     array(draws, c(dim(draws), 1), list(
       NULL, colnames(fit$data$states), NULL
@@ -78,26 +81,29 @@ kbr_density.kb_kbr_at <- function(fit, seen, at, bandwidth) {
     return(NextMethod())
   }
   at <- check_points_like(at, fit$data$states, "at")
-  bounds <- fit$adjustment$bounds
-  inside <- colSums(t(at) < bounds[1, ] | t(at) > bounds[2, ]) == 0
-  out <- rep(0, nrow(at))
-  out[inside] <- smooth_density(
-    fit$line, as.vector(fit$weights), bounds, at[inside, , drop = FALSE]
+  support <- fit$settings$support
+  inside <- colSums(t(at) < support[1, ] | t(at) > support[2, ]) == 0
+  at <- at[inside, , drop = FALSE]
+  line <- states_to_line(fit, at)
+  slope <- line_log_slope(scaled_bounds(fit), line) -
+    sum(log(fit$settings$scaling$states$x_scale))
+  out <- rep(0, length(inside))
+  out[inside] <- exp(slope) * smooth_density(
+    fit$line, as.vector(fit$weights), line
   )
   matrix(out, 1)
 }
 
-smooth_density <- function(t, w, bounds, at) {
-  line <- support_to_line(bounds, at)
+# On the line, at rows of `at`
+smooth_density <- function(t, w, at) {
   s <- smoothing(t, w)
   shrunk <- sqrt(1 + s$width^2)
   points <- sweep(t, 2, s$mean) / shrunk
-  whiten <- function(x) t(forwardsolve(t(s$root), t(x)))
   width <- s$width / shrunk
   values <- embedding_values(
-    whiten(points), w, kernel_gaussian(width),
-    whiten(sweep(line, 2, s$mean))
+    whiten(points, s$root), w, kernel_gaussian(width),
+    whiten(sweep(at, 2, s$mean), s$root)
   )
   log_size <- sum(log(diag(s$root))) + ncol(t) * log(sqrt(2 * pi) * width)
-  values * exp(line_log_slope(bounds, line) - log_size)
+  values * exp(-log_size)
 }

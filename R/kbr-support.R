@@ -42,6 +42,29 @@ guess_support <- function(states) {
   bounds
 }
 
+# Bounds of standardised states
+scaled_bounds <- function(fit) {
+  scaling <- fit$settings$scaling$states
+  (fit$settings$support - rep(scaling$x_center, each = 2)) /
+    rep(scaling$x_scale, each = 2)
+}
+
+# States of the fit's columns, or back; rounding cannot leave the support
+states_to_line <- function(fit, x) {
+  support_to_line(
+    scaled_bounds(fit), scaling_x(fit$settings$scaling$states, x)
+  )
+}
+
+states_from_line <- function(fit, t) {
+  x <- unscale_states(fit, support_from_line(scaled_bounds(fit), t))
+  support <- fit$settings$support
+  for (j in seq_len(ncol(x))) {
+    x[, j] <- pmin(pmax(x[, j], support[1, j]), support[2, j])
+  }
+  state_names(x, fit)
+}
+
 # Distances from a bound, relative to the largest, are at least this: a state on
 # the bound itself would be at infinity.
 bound_gap <- 1e-6

@@ -254,7 +254,8 @@ kbr_method <- function(method, obstacle, support) {
       i = "{.val kbr} and {.val iw} are."
     ), "argument", argument = "method")
   }
-  if (method != "adjusted" && !is.null(support)) {
+  if (method != "adjusted" && !is.null(support) &&
+    is.null(attr(support, "of"))) {
     bad_argument(support, "support", paste0(
       "NULL where the method is \"", method, "\""
     ))
@@ -285,8 +286,8 @@ kbr_features <- function(fit, kernel_x, kernel_y) {
   scaled <- Map(scaling_x, fit$settings$scaling, fit$data)
   if (fit$settings$method == "adjusted") {
     kernel_y <- regression_kernel(
-      kernel_y, support_to_line(fit$settings$support, fit$data$states),
-      scaled$observations, fit$settings
+      kernel_y, states_to_line(fit, fit$data$states), scaled$observations,
+      fit$settings
     )
   }
   list(

@@ -69,7 +69,7 @@ bounds_of <- function(columns) {
 }
 
 adjustment_layout <- layout(
-  bounds = bounds_of(states), center = numbers(states),
+  center = numbers(states),
   .inputs = rank_y + columns,
   mean = holds(regression_layout), moments = holds(regression_layout),
   log_variance = holds(regression_layout), scale = positive(states),

@@ -134,7 +134,7 @@ pairs <- withr::with_seed(2, {
   list(x = u, y = cbind(a = u[, 1] + u[, 2], b = u[, 1]) +
     0.4 * stats::rnorm(160))
 })
-bayes <- quiet(kbr(pairs$x, pairs$y))
+bayes <- quiet(kbr(pairs$x, pairs$y, method = "kbr"))
 
 test_that("for kernel Bayes' rule they are posteriors at medians", {
   out <- partial_dependence(bayes, "a", c(-1, 0, 1), columns = "v", level = 0.8)
@@ -161,7 +161,7 @@ test_that("or averages over rows, with the interval of the mixture", {
     c(out$lower[[1]], out$upper[[1]]),
     signed_quantiles(pairs$x[order, "u"], w[order], c(0.05, 0.95))
   )
-  one <- kbr(pairs$x[, "u"], pairs$y[, "b"])
+  one <- kbr(pairs$x[, "u"], pairs$y[, "b"], method = "kbr")
   name <- one$mould$x_names
   both <- lapply(c("median", "average"), function(others) {
     partial_dependence(one, name, c(-1, 1), others = others)

@@ -466,7 +466,9 @@ test_that("kbr() accepts the pairs of every task", {
     expect_identical(colnames(mean), colnames(pairs$x))
     expect_true(all(is.finite(mean)))
     expect_identical(
-      predict(kbr(pairs$x, pairs$y), pairs$y[1:2, ]), mean
+      predict(
+        kbr(pairs$x, pairs$y, support = pairs$support), pairs$y[1:2, ]
+      ), mean
     )
   }
 })

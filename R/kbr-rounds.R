@@ -1,0 +1,205 @@
+# Simulations in rounds: later ones only where the posterior at one observation
+# may be, with the importance weights of all, (K42) to (K44).
+
+# Share of a round that is drawn from the whole prior
+defensive_share <- 0.1
+# A region holds at least this share of the prior: its states are draws of the
+# prior that fall into it.
+least_region <- 0.002
+# Posterior mass that a region may miss, draws from which it is found, and
+# draws of the prior from which its share is estimated
+region_miss <- 1e-3
+region_draws <- 2000
+region_prior <- 5e4
+# How much wider than the posterior a region is
+region_width <- 1.5
+
+#' Pairs simulated in rounds
+#'
+#' @param shared,support,batches As in `simulate_pairs()`.
+#' @param observation Checked, one row.
+#' @return Pairs in the last region, with `weights` and `rounds`.
+#' @noRd
+simulate_rounds <- function(n, seed, batches, shared, support, rounds,
+                            observation) {
+  sizes <- tabulate(rep_len(seq_len(rounds), n), rounds)
+  seeds <- with_local_seed(seed, sample.int(.Machine$integer.max, 2 * rounds))
+  regions <- list()
+  pairs <- NULL
+  for (r in seq_len(rounds)) {
+    if (r > 1) {
+      inside <- pairs_inside(pairs, regions)
+      regions[[r - 1]] <- with_local_seed(seeds[[rounds + r]], {
+        posterior_region(inside, observation, shared$prior_sampler, support)
+      })
+      shared$region <- regions[[r - 1]]
+    }
+    new <- simulate_pairs(sizes[[r]], seeds[[r]], min(batches, sizes[[r]]),
+      shared
+    )
+    new$round <- rep(r, nrow(new$x))
+    pairs <- bind_pairs(list(pairs, new))
+  }
+  finish_rounds(pairs, regions, observation, support)
+}
+
+bind_pairs <- function(parts) {
+  parts <- Filter(Negate(is.null), parts)
+  bind <- function(side) do.call(rbind, lapply(parts, `[[`, side))
+  list(
+    x = bind("x"), y = bind("y"), failed = bind("failed"),
+    round = unlist(lapply(parts, `[[`, "round"))
+  )
+}
+
+# Pairs in the last region with their importance weights
+pairs_inside <- function(pairs, regions) {
+  weights <- round_weights(pairs, regions)
+  inside <- if (length(regions) == 0) {
+    rep(TRUE, nrow(pairs$x))
+  } else {
+    in_region(regions[[length(regions)]], pairs$x)
+  }
+  out <- lapply(pairs[c("x", "y")], function(v) v[inside, , drop = FALSE])
+  out$weights <- weights[inside] / mean(weights[inside])
+  out$round <- pairs$round[inside]
+  out
+}
+
+#' The prior's density relative to that of the mixture of rounds, (K42)
+#' @param pairs With their states `x` and `round`.
+#' @noRd
+round_weights <- function(pairs, regions) {
+  share <- tabulate(pairs$round, length(regions) + 1) / length(pairs$round)
+  density <- share[[1]]
+  for (r in seq_along(regions)) {
+    density <- density + share[[r + 1]] * (defensive_share +
+      (1 - defensive_share) * in_region(regions[[r]], pairs$x) /
+        regions[[r]]$share)
+  }
+  rep_len(1 / density, nrow(pairs$x))
+}
+
+# Regions ----------------------------------------------------------------------
+
+#' Where the posterior's smooth density is high, as a part of the prior
+#' @return List: what the density needs, its `threshold` and the `share` of the
+#'   prior inside.
+#' @noRd
+posterior_region <- function(pairs, observation, prior_sampler, support) {
+  fit <- kbr_of_rounds(pairs, support)
+  seen <- observe_one(fit, observation)
+  at <- posterior_at(fit, seen, 1)
+  draws <- smooth_draws(at$line, as.vector(at$weights), region_draws)
+  region <- c(
+    region_density(at, draws), fit$settings["support"],
+    list(scaling = fit$settings$scaling$states)
+  )
+  prior <- simulated_rows(
+    prior_sampler(region_prior), region_prior, "prior_sampler"
+  )
+  density <- region_values(region, prior)
+  region$threshold <- min(
+    stats::quantile(region_values(region, line = draws), region_miss),
+    stats::quantile(density, 1 - least_region)
+  )
+  region$share <- max(mean(density >= region$threshold), least_region / 2)
+  region
+}
+
+# A wider density through some of the draws
+region_density <- function(at, draws) {
+  s <- smoothing(at$line, as.vector(at$weights))
+  rows <- spread_over(nrow(draws), smoothing_points)
+  list(
+    points = whiten(sweep(draws[rows, , drop = FALSE], 2, s$mean), s$root),
+    mean = s$mean, root = s$root, width = region_width * s$width
+  )
+}
+
+# The density of a region at states, or at states on the line
+region_values <- function(region, x = NULL, line = NULL) {
+  if (is.null(line)) {
+    line <- states_to_line(list(settings = list(
+      support = region$support, scaling = list(states = region$scaling)
+    )), x)
+  }
+  embedding_values(
+    region$points, rep(1 / nrow(region$points), nrow(region$points)),
+    kernel_gaussian(region$width),
+    whiten(sweep(line, 2, region$mean), region$root)
+  )
+}
+
+in_region <- function(region, x) region_values(region, x) >= region$threshold
+
+# Draws of the prior that fall into the region, and some that may not
+region_sampler <- function(prior_sampler, region) {
+  force(prior_sampler)
+  function(n) {
+    anywhere <- stats::rbinom(1, n, defensive_share)
+    parts <- list(simulated_rows(
+      prior_sampler(max(anywhere, 1)), max(anywhere, 1), "prior_sampler"
+    )[seq_len(anywhere), , drop = FALSE])
+    missing <- n - anywhere
+    tries <- 0
+    while (missing > 0) {
+      m <- min(max(ceiling(1.2 * missing / region$share), 100), 1e5)
+      x <- simulated_rows(prior_sampler(m), m, "prior_sampler")
+      x <- x[which(in_region(region, x)), , drop = FALSE]
+      x <- x[seq_len(min(missing, nrow(x))), , drop = FALSE]
+      missing <- missing - nrow(x)
+      parts <- c(parts, list(x))
+      tries <- tries + m
+      if (tries > 1e5 + 100 * n / region$share) refuse_empty_region()
+    }
+    do.call(rbind, parts)
+  }
+}
+
+refuse_empty_region <- function() {
+  kb_abort(c(
+    "Hardly any draw of {.arg prior_sampler} is where the posterior is.",
+    i = "Use fewer {.arg rounds}."
+  ), "simulator", argument = "prior_sampler")
+}
+
+# The result -------------------------------------------------------------------
+
+kbr_of_rounds <- function(pairs, support) {
+  quietly_kbr(kbr(pairs$x, pairs$y,
+    support = support, prior = list(weights = pairs$weights),
+    method = "adjusted", seed = 1
+  ))
+}
+
+finish_rounds <- function(pairs, regions, observation, support) {
+  inside <- pairs_inside(pairs, regions)
+  used <- tabulate(inside$round, length(regions) + 1)
+  inside$failed <- pairs$failed
+  inside$observation <- observation
+  inside$rounds <- data.frame(
+    round = seq_along(used), pairs = tabulate(pairs$round, length(used)),
+    kept = used,
+    prior_share = c(1, vapply(regions, `[[`, 0, "share"))
+  )
+  inside$round <- NULL
+  inside
+}
+
+check_rounds <- function(rounds, n, observation) {
+  rounds <- check_count(rounds, 1)
+  if (n < rounds * least_adjusted) {
+    bad_argument(rounds, "rounds", paste(
+      "so few that each has at least", least_adjusted, "pairs"
+    ))
+  }
+  if ((rounds > 1) == is.null(observation)) {
+    bad_argument(observation, "observation", if (rounds > 1) {
+      "what was observed: with rounds, simulations go where its posterior is"
+    } else {
+      "NULL with one round"
+    })
+  }
+  rounds
+}
