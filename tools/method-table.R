@@ -66,6 +66,7 @@ rows <- alist(
   "`kernel_posterior()`" = kernel_posterior(fit),
   "`importance()`" = importance(fit),
   "`partial_dependence()`" = partial_dependence(fit, variable, n = 2),
+  "`calibrate()`" = calibrate(fit, seed = 1),
   "`exposure_effects()`" = exposure_effects(fit, "overall"),
   "`label_noise()`, `reject_curve()`" = {
     label_noise(fit)
