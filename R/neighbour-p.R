@@ -1,31 +1,63 @@
 # How far points are from others, as a p-value: checks of kbr()'s observations.
 
-#' P-values of new points among others, by the distance to near ones
+#' P-values of new points among others, by a local outlier factor
 #'
 #' Up to 1000 of the points, at even steps, are references: they define the
-#' scales and are the neighbours. The distance of a new point to its k-th
-#' nearest reference is compared with those of the other points. New and other
-#' points are treated alike, so that p is exact if they are exchangeable
-#' (split conformal prediction).
+#' scales and are the neighbours. New points and the others are treated alike,
+#' so that p is exact if they are exchangeable (split conformal prediction).
 #' @param new,points Matrices with the same columns.
-#' @return List of `distance` and `p`, one per row of `new`, and the numbers of
+#' @return List of `factor` and `p`, one per row of `new`, and the numbers of
 #'   `references` and `others`.
 #' @noRd
-neighbour_p <- function(new, points, k = 5) {
+neighbour_p <- function(new, points, k = 15) {
   n <- nrow(points)
   references <- spread_over(n, min(1000, n %/% 2))
   rest <- setdiff(seq_len(n), references)
   others <- rest[spread_over(length(rest), min(length(rest), 1e4))]
-  whiten <- whitening(points[references, , drop = FALSE])
-  near <- whiten(points[references, , drop = FALSE])
-  k <- min(k, nrow(near))
-  distance <- near_distances(whiten(new), near, k)
-  among <- sort(near_distances(whiten(points[others, , drop = FALSE]), near, k))
-  at_least <- length(among) - findInterval(distance, among, left.open = TRUE)
+  factor_of <- outlier_factor(points[references, , drop = FALSE], k)
+  factor <- factor_of(new)
+  among <- sort(factor_of(points[others, , drop = FALSE]))
+  at_least <- length(among) - findInterval(factor, among, left.open = TRUE)
   list(
-    distance = distance, p = (1 + at_least) / (1 + length(among)),
+    factor = factor, p = (1 + at_least) / (1 + length(among)),
     references = length(references), others = length(among)
   )
+}
+
+#' A function of points: their distances to the k-th nearest reference, relative
+#' to the mean of the same distances of these k references
+#'
+#' So sparse regions do not count as far. A tenth of the mean distance is added
+#' to both, because distances may be 0.
+#' @noRd
+outlier_factor <- function(references, k) {
+  whiten <- whitening(references)
+  near <- whiten(references)
+  k <- min(k, nrow(near) - 1)
+  # Each reference is its own nearest one.
+  own <- sqrt(near_values(near, near, function(d) kth(d, k + 1)))
+  more <- max(0.1 * mean(own), 1e-8)
+  function(points) {
+    near_values(whiten(points), near, function(d) {
+      edge <- kth(d, k)
+      (sqrt(edge) + more) / (mean(own[d <= edge]) + more)
+    })
+  }
+}
+
+kth <- function(d, k) sort(d, partial = k)[[k]]
+
+# Values of a function of the squared distances of each point to the references;
+# equal points have distance 0
+near_values <- function(points, references, f) {
+  blocks <- lapply(row_blocks(points, nrow(references)), function(rows) {
+    squared <- matrix(0, nrow(references), length(rows))
+    for (j in seq_len(ncol(points))) {
+      squared <- squared + outer(references[, j], points[rows, j], "-")^2
+    }
+    apply(squared, 2, f)
+  })
+  as.double(unlist(blocks))
 }
 
 #' A function that gives points unit covariance: that of `x` if it has many
@@ -47,19 +79,6 @@ whitening <- function(x, least = 1e-8) {
     turn <- turn %*% sweep(found$vectors, 2, spread, "/")
   }
   function(points) sweep(points, 2, center) %*% turn
-}
-
-# Distances of points to their k-th nearest reference; equal points have
-# distance 0
-near_distances <- function(points, references, k) {
-  blocks <- lapply(row_blocks(points, nrow(references)), function(rows) {
-    squared <- matrix(0, nrow(references), length(rows))
-    for (j in seq_len(ncol(points))) {
-      squared <- squared + outer(references[, j], points[rows, j], "-")^2
-    }
-    apply(squared, 2, function(d) sort(d, partial = k)[[k]])
-  })
-  sqrt(as.double(unlist(blocks)))
 }
 
 #' Two-sided p-values of numbers in each column among others

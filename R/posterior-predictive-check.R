@@ -6,7 +6,7 @@
 #' from each, and compares these with the one that was seen.
 #'
 #' @section P-values:
-#' `p` compares all columns at once, by the distance to near simulated
+#' `p` compares all columns at once, by distances to near simulated
 #' observations, as [prior_predictive_check()] does: half of them are
 #' references, the others are compared. If the observation were a further draw
 #' of the posterior predictive distribution, then P(p <= a) <= a. But the

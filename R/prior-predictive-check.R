@@ -9,14 +9,17 @@
 #'
 #' @section P-value:
 #' Up to 1000 observations of the fit, at even steps, are references, which give
-#' all directions unit variance. The distance of the new observation to its
-#' fifth nearest reference is compared with those of the other observations of
-#' the fit (up to 10000), \deqn{p = \frac{1 + \#\{d_i \ge d\}}{1 + m}.}{p = (1 +
-#' #(d_i >= d)) / (1 + m).} The null hypothesis is that the new observation and
-#' those of the fit are exchangeable, e.g. independent draws of one
-#' distribution: then P(p <= a) <= a for any sample size, distribution and
-#' dimension. So one in a hundred right observations has p <= 0.01. The smallest
-#' possible p is 1 / (1 + m): with fewer than 198 pairs it is above 0.01.
+#' all directions unit variance. The outlier factor f of an observation is its
+#' distance to the 15th nearest reference, relative to the mean of the same
+#' distances of these 15 references, so that sparse regions do not count as far
+#' (Breunig and others, 2000). It is compared with those of the other
+#' observations of the fit (up to 10000), \deqn{p = \frac{1 + \#\{f_i \ge
+#' f\}}{1 + m}.}{p = (1 + #(f_i >= f)) / (1 + m).}
+#' The null hypothesis is that the new observation and those of the fit are
+#' exchangeable, e.g. independent draws of one distribution: then P(p <= a) <= a
+#' for any sample size, distribution and dimension. So one in a hundred right
+#' observations has p <= 0.01. The smallest possible p is 1 / (1 + m): with
+#' fewer than 197 pairs it is above 0.01.
 #'
 #' The p-values of the columns are those of two-sided tests of one column at a
 #' time, among all observations of the fit. They say what is unusual; some
@@ -33,8 +36,8 @@
 #'
 #' @return An object of class `kb_prior_predictive_check`: a list of
 #' * `observations`: data frame with one line per row of `newdata`: `row`,
-#'   `distance` (in standard deviations) and `p`; `NA` for rows with missing
-#'   values.
+#'   `factor` (1: as near to others as they are to each other) and `p`; `NA`
+#'   for rows with missing values.
 #' * `columns`: matrix of the p-values of columns, one row per row of `newdata`.
 #' * `references`, `others`: numbers of observations of the fit that are
 #'   references, and that are compared.
@@ -45,6 +48,10 @@
 #' @references
 #' Box, G. E. P. (1980). Sampling and Bayes' inference in scientific modelling
 #' and robustness. *Journal of the Royal Statistical Society A* 143, 383-430.
+#'
+#' Breunig, M. M., Kriegel, H.-P., Ng, R. T. and Sander, J. (2000). LOF:
+#' identifying density-based local outliers. *ACM SIGMOD Conference on
+#' Management of Data*, 93-104.
 #'
 #' Lei, J., G'Sell, M., Rinaldo, A., Tibshirani, R. J. and Wasserman, L. (2018).
 #' Distribution-free predictive inference for regression. *Journal of the
@@ -90,7 +97,7 @@ prior_predictive_check.kb_kbr <- function(object, newdata, ...) {
   at <- match(seq_along(complete), which(complete))
   out <- structure(list(
     observations = data.frame(
-      row = seq_along(complete), distance = found$distance[at], p = found$p[at]
+      row = seq_along(complete), factor = found$factor[at], p = found$p[at]
     ),
     columns = column_p(y[complete, , drop = FALSE], known)[at, , drop = FALSE],
     references = found$references, others = found$others
