@@ -61,8 +61,9 @@
 #'   `se`, its binomial standard error if the level is right.
 #' * `states`: data frame with one line per state: `state`, `p`, `p_adjusted`,
 #'   `problem` (`""` where p_adjusted is above 0.05; otherwise `"too narrow"` or
-#'   `"too wide"`, `"too low"` or `"too high"`, one of both pairs, `"too narrow
-#'   in the tails"`, or `"of another shape"`), `crps` (mean continuous ranked
+#'   `"too wide"`, `"too low"` or `"too high"`, one of both pairs; or `"too
+#'   narrow in the tails"`, `"too wide in the middle"` or `"of another shape"`),
+#'   `crps` (mean continuous ranked
 #'   probability score, in units of the state; smaller is better), `prior_crps`
 #'   (that of the prior) and `skill`: 1 - crps / prior_crps, 1 is perfect, 0 no
 #'   better than the prior. `NA` where only kernel values of the prior are
@@ -351,16 +352,23 @@ pit_problem <- function(u) {
   shift <- mean(score) / stats::sd(score) * sqrt(n)
   spread <- (stats::var(score) - 1) * sqrt(n / 2)
   beyond <- mean(abs(score - mean(score)) > stats::qnorm(0.975)) - 0.05
+  heavy <- beyond > far * sqrt(0.05 * 0.95 / n)
   found <- c(
-    if (spread > far) "too narrow" else if (spread < -far) "too wide",
+    if (spread > far) "too narrow" else if (spread < -far && !heavy) "too wide",
     # True states far up in the posterior: it is too low.
     if (shift > far) "too low" else if (shift < -far) "too high"
   )
   if (length(found) > 0) {
     return(paste(found, collapse = ", "))
   }
-  tails <- beyond > far * sqrt(0.05 * 0.95 / n)
-  if (tails) "too narrow in the tails" else "of another shape"
+  middle <- mean(abs(u - 0.5) < 0.25) - 0.5
+  if (heavy) {
+    "too narrow in the tails"
+  } else if (middle > far * sqrt(0.25 / n)) {
+    "too wide in the middle"
+  } else {
+    "of another shape"
+  }
 }
 
 # Uniformity -------------------------------------------------------------------
@@ -427,7 +435,7 @@ print.kb_calibration <- function(x, digits = 2, ...) {
     sep = ""
   )
   print(calibration_table(x, digits), row.names = FALSE)
-  cat(calibration_words(x), sep = "\n")
+  cat(strwrap(calibration_words(x), 80, exdent = 2), sep = "\n")
   invisible(x)
 }
 

@@ -106,6 +106,21 @@ test_that("distortions of the exact posterior are found and named", {
     expect_lte(max(bad$states$p_adjusted), 0.01)
     expect_output(print(bad), paste("a: posteriors are", case[[3]]))
   }
+  # Only the shape: of heavier tails, of a smaller middle
+  named <- function(score) {
+    u <- matrix(stats::pnorm(score), dimnames = list(NULL, "a"))
+    new_calibration(
+      list(below = u, at = 0 * u, crps = u, prior_crps = u), seed = 1
+    )$states$problem
+  }
+  even <- stats::ppoints(1000)
+  t3 <- stats::qt(even, 3)
+  expect_identical(named(t3 / sqrt(3)), "too narrow in the tails")
+  peaked <- stats::qnorm(even) * abs(stats::qnorm(even))^0.4
+  light <- pmax(pmin(peaked, 1.9), -1.9)
+  expect_identical(
+    named(light / stats::sd(light)), "too wide in the middle"
+  )
   both <- found(0.6, 0.5)
   expect_output(print(both), "too narrow and too high")
 })
