@@ -44,7 +44,7 @@
 #'   [`predict()`][predict.kb_kbr]).
 #' @param n The largest number of pairs that are predicted, at least 20; evenly
 #'   spaced rows if there are more.
-#' @param folds Number of blocks, at least 2; `NULL`: 5. Not with `pairs`.
+#' @param folds Number of blocks, from 2 to the number of pairs; `NULL`: 5. Not with `pairs`.
 #' @param seed A whole number, or `NULL` to draw from R's generator.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions. Blocks
 #'   are divided among [workers][kb_workers].
@@ -126,7 +126,7 @@ calibrate.kb_kbr <- function(object, pairs = NULL, n = 500, folds = NULL,
   n <- check_count(n, least_pairs)
   progress <- check_progress(progress)
   if (is.null(pairs)) {
-    folds <- if (is.null(folds)) 5L else check_count(folds, 2)
+    folds <- if (is.null(folds)) 5L else check_count(folds, 2, object$time)
     levels <- held_out_levels(object, n, folds, progress)
   } else {
     if (!is.null(folds)) {
@@ -187,13 +187,15 @@ state_levels <- function(z, w, x) {
 held_out_levels <- function(fit, n, folds, progress) {
   refuse_own_pairs(fit)
   rows <- calibration_rows(fit$time, n, "object")
-  shared <- list(
-    fit = fit, rows = rows, block = sort(rep_len(seq_len(folds), fit$time))
-  )
+  block <- sort(rep_len(seq_len(folds), fit$time))
+  tasks <- as.list(unique(block[rows]))
   out <- map_tasks(
-    as.list(seq_len(folds)), "calibrate_block", shared, progress, "Calibrating"
+    tasks, "calibrate_block", list(fit = fit, rows = rows, block = block),
+    progress, "Calibrating"
   )
-  report_tasks(sum(out$done), folds, "block", "The result is that of these.")
+  report_tasks(
+    sum(out$done), length(tasks), "block", "The result is that of these."
+  )
   bind_levels(out$values[out$done])
 }
 

@@ -197,6 +197,8 @@ test_that("each pair of the fit is predicted without its block", {
   })
   expect_equal(unname(found$pit), do.call(rbind, plain), tolerance = 1e-6)
   expect_identical(found$folds, 3L)
+  # Blocks without a chosen pair are not predicted.
+  expect_identical(nrow(calibrate(fit, n = 20, folds = 60)$pit), 20L)
 })
 
 test_that("workers change nothing", {
@@ -292,6 +294,7 @@ test_that("bad input is refused", {
   }
   refused("argument", n = 19)
   refused("argument", folds = 1)
+  refused("argument", folds = 31)
   refused("argument", pairs, folds = 2)
   refused("argument", pairs = pairs$x)
   refused("argument", pairs = list(x = pairs$x))
