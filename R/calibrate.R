@@ -44,7 +44,8 @@
 #'   [`predict()`][predict.kb_kbr]).
 #' @param n The largest number of pairs that are predicted, at least 20; evenly
 #'   spaced rows if there are more.
-#' @param folds Number of blocks, from 2 to the number of pairs; `NULL`: 5. Not with `pairs`.
+#' @param folds Number of blocks, from 2 to the number of pairs; `NULL`: 5. Not
+#'   with `pairs`.
 #' @param seed A whole number, or `NULL` to draw from R's generator.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions. Blocks
 #'   are divided among [workers][kb_workers].
