@@ -10,7 +10,8 @@
 #' @param object A fit of [srvm()], [bark()], [kgs()], [kbr()] or [tdsmc()], or
 #'   the result of [kbr_filter()], [importance()], [partial_dependence()],
 #'   [reject_curve()], [label_noise()], [cross_validate()], [order_spread()],
-#'   [select_kernel()], [tune_kbr()], [kernel_mean()] or
+#'   [select_kernel()], [tune_kbr()], [calibrate()],
+#'   [posterior_predictive_check()], [kernel_mean()] or
 #'   [`evidence()`][evidence.kb_kgs] of a fit of `kgs()`.
 #' @param type The types of `plot()`, described in [plot.kb_srvm()],
 #'   [plot.kb_bark()], [plot.kb_kgs()], [plot.kb_kbr()] and [plot.kb_tdsmc()].

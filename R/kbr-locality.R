@@ -2,7 +2,7 @@
 # by the energy score of left-out pairs, (K39).
 
 # The effective number of pairs at an observation is at least this.
-least_pairs <- 20
+least_local <- 20
 
 #' Weights of pairs at squared distances d2, (K38)
 #' @param w Weights of the prior.
@@ -11,7 +11,7 @@ local_weights <- function(d2, w, width) {
   if (!is.finite(width)) {
     return(w / sum(w))
   }
-  least <- min(least_pairs, 0.5 * sum(w)^2 / sum(w^2))
+  least <- min(least_local, 0.5 * sum(w)^2 / sum(w^2))
   repeat {
     local <- log(w) - d2 / (2 * width^2)
     local <- exp(local - max(local))

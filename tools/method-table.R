@@ -66,6 +66,11 @@ rows <- alist(
   "`kernel_posterior()`" = kernel_posterior(fit),
   "`importance()`" = importance(fit),
   "`partial_dependence()`" = partial_dependence(fit, variable, n = 2),
+  "`calibrate()`, predictive checks" = {
+    calibrate(fit, seed = 1)
+    prior_predictive_check(fit, new)
+    posterior_predictive_check(fit, new, function(x) x + 1, seed = 1)
+  },
   "`exposure_effects()`" = exposure_effects(fit, "overall"),
   "`label_noise()`, `reject_curve()`" = {
     label_noise(fit)

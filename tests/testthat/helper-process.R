@@ -114,7 +114,10 @@ local_lethal_worker <- function(backend = "future", frame = parent.frame()) {
   arm <- function() {
     home <- loadNamespace("kernelbayes")
     die <- function(...) tools::pskill(Sys.getpid(), tools::SIGKILL)
-    work <- c("worker_slice", "score_fold", "tune_cell", "chunk_group")
+    work <- c(
+      "worker_slice", "score_fold", "tune_cell", "calibrate_block",
+      "chunk_group"
+    )
     for (name in work) {
       get("unlockBinding", baseenv())(name, home)
       assign(name, die, home)

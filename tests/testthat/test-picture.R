@@ -253,7 +253,8 @@ test_that("pictures specific to plot() are drawn by ggplot2, too", {
     kernel_mean(cbind(1:3, c(2, 1, 4)), weights = weights),
     order_spread(curve, 3, seed = 1),
     cross_validate(curve, 3, seed = 1),
-    tune_kbr(line$x, line$y, seed = 1)
+    tune_kbr(line$x, line$y, seed = 1),
+    calibrate(kbr(line$x, line$y), seed = 1)
   )
   for (object in objects) {
     plot <- ggplot2::autoplot(object)

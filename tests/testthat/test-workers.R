@@ -123,6 +123,13 @@ test_on_each("settings of a killed worker are tried again", function(backend) {
   }, backend)
 })
 
+test_on_each("blocks of a killed worker are predicted again", function(backend) {
+  skip_on_os("windows")
+  wide <- sim_moons(60, seed = 2)
+  fit <- kbr(wide$x1, wide$x2)
+  expect_survives(function() calibrate(fit, folds = 2, seed = 1), backend)
+})
+
 test_on_each("chunks of a killed worker are read again", function(backend) {
   skip_on_os("windows")
   read <- function(i) list(x = sin(i * 1:20), y = cos(i * 1:20))
@@ -289,6 +296,21 @@ test_that("an interrupt leaves the finished bandwidths", {
     local_interrupt_at("tune_cell", 2)
     expect_error(ask(), class = "kb_error_interrupted")
   })
+})
+
+test_that("an interrupt leaves the finished blocks of calibrate()", {
+  skip_on_os("windows")
+  wide <- sim_moons(60, seed = 2)
+  fit <- kbr(wide$x1, wide$x2)
+  ask <- function() calibrate(fit, folds = 2, seed = 1)
+  whole <- ask()
+  part <- local({
+    local_interrupt_at("calibrate_block", 2)
+    stopped(ask(), "1 of 2 blocks")
+  })
+  half <- seq_len(nrow(part$pit))
+  expect_equal(part$pit, whole$pit[half, , drop = FALSE], tolerance = 0)
+  expect_lt(length(half), nrow(whole$pit))
 })
 
 test_that("sums of only some chunks are not used", {
