@@ -108,33 +108,34 @@ test_that("the regularisation has the least score of dense algebra", {
 })
 
 test_that("directions of known answers are found", {
-  # Over 200 seeds the largest angles were 4.1 and 14.2 degrees; the angle with a
-  # random direction of eight is below 20 degrees with probability 3e-4.
+  # Over 100 seeds the largest angles were 8, 18, 10 and 9 degrees. The angle
+  # with a random direction of eight is below 12 degrees with probability 5e-6,
+  # below 25 with 8e-4.
   y <- points_of(300, 8)
   noise <- 0.3 * points_of(300, 1, seed = 2)
   b <- c(1, -1, 0, 0, 0, 0, 0, 0)
   found <- kdr(tanh(y %*% b) + noise, y, 1)
-  expect_lt(span_angle(found$directions, b), 8)
+  expect_lt(span_angle(found$directions, b), 12)
   # Uncorrelated: only the variance depends on the observation.
   x <- exp(0.8 * y %*% b) * points_of(300, 1, seed = 3)
-  expect_lt(span_angle(kdr(x, y, 1)$directions, b), 20)
+  expect_lt(span_angle(kdr(x, y, 1)$directions, b), 25)
   # All columns carry the direction: weights of columns do no harm.
   b <- rep(1, 8)
   found <- kdr(tanh(y %*% b / 2) + noise, y, 1)
-  expect_lt(span_angle(found$directions, b), 10)
+  expect_lt(span_angle(found$directions, b), 12)
   stepwise <- kdr(tanh(y %*% b / 2) + noise, y, 1, direction_steps = 3)
   expect_identical(tail(stepwise$steps$dimension, 2), c(4L, 2L))
-  expect_lt(span_angle(stepwise$directions, b), 10)
+  expect_lt(span_angle(stepwise$directions, b), 12)
 })
 
 test_that("informative columns are found among columns with heavy tails", {
-  # Over 50 seeds the least share was .97; that of random directions is 3 / 40.
+  # Over 50 seeds the least share was .998; that of random directions is 3 / 40.
   y <- withr::with_seed(1, matrix(rt(500 * 40, 2), 500))
   x <- cbind(tanh(y[, 1] + y[, 2]), sin(y[, 3])) +
     0.3 * points_of(500, 2, seed = 2)
   for (scale in c("normal", "median")) {
     found <- kdr(x, y, 2, scale = scale)
-    expect_gt(sum(found$directions[1:3, ]^2) / 2, 0.9)
+    expect_gt(sum(found$directions[1:3, ]^2) / 2, 0.98)
   }
 })
 
