@@ -24,29 +24,41 @@ kdr_features <- function(kernel, x, rank) {
 kdr_ridge <- function(z, targets, kernel, rank, eps) {
   n <- nrow(z)
   features <- kdr_features(kernel, z, rank)
-  spectrum <- eigen(features_gram_cpp(features$factor, NULL), symmetric = TRUE)
-  lambda <- pmax(spectrum$values, 0)
-  moments <- crossprod(
-    spectrum$vectors,
-    features_cross_cpp(features$factor, targets, rep(1, n))
-  )
-  total <- sum(targets^2)
-  grid <- if (is.null(eps)) 10^seq(-7, 0, by = 0.5) else eps
-  scores <- vapply(grid, function(eps) {
-    gcv_score(lambda, rowSums(moments^2), total, n, n * eps)
-  }, 0)
+  spectrum <- ridge_spectrum(features$factor, targets)
+  grid <- if (is.null(eps)) ridge_grid else eps
+  scores <- ridge_scores(spectrum, sum(targets^2), n, grid)
   best <- which.min(scores)
   features$factor <- features$factor[features$pivots, , drop = FALSE]
   features$pivots <- seq_along(features$pivots)
+  shrink <- 1 / (spectrum$lambda + n * grid[[best]])
   list(
     features = features, eps = grid[[best]], error = scores[[best]],
-    coefficients = spectrum$vectors %*% (moments / (lambda + n * grid[[best]]))
+    coefficients = spectrum$vectors %*% (shrink * spectrum$moments)
   )
+}
+
+ridge_grid <- 10^seq(-7, 0, by = 0.5)
+
+# R'R = Q diag(lambda) Q' and Q'R'T
+ridge_spectrum <- function(factor, targets) {
+  found <- eigen(features_gram_cpp(factor, NULL), symmetric = TRUE)
+  moments <- features_cross_cpp(factor, targets, rep(1, nrow(factor)))
+  list(
+    vectors = found$vectors, lambda = pmax(found$values, 0),
+    moments = crossprod(found$vectors, moments)
+  )
+}
+
+ridge_scores <- function(spectrum, total, n, grid, count = 1.4) {
+  moments <- rowSums(spectrum$moments^2)
+  vapply(grid, function(eps) {
+    gcv_score(spectrum$lambda, moments, total, n, n * eps, count)
+  }, 0)
 }
 
 # (K36), relative to the mean square of the targets. Effective parameters count
 # more than once: otherwise a few rows far from the others may be interpolated.
-gcv_score <- function(lambda, moments, total, n, ridge, count = 1.4) {
+gcv_score <- function(lambda, moments, total, n, ridge, count) {
   s <- 1 / (lambda + ridge)
   residual <- total - sum((2 * s - s^2 * lambda) * moments)
   free <- n - count * sum(s * lambda)
