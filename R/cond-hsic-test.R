@@ -21,10 +21,11 @@
 #' and they miss, may look like dependence, if they miss it for both x and y.
 #' `explained` has the share of the variance of the features of x and y that z
 #' explains, adjusted for parameters: where it should be large and is small, do
-#' not trust a small p-value. With a z of one column the size was 2 to 5 percent
-#' at the level 5 percent in simulations with n = 100 and 300, also where x and y
-#' were the same oscillating function of z with little noise. With a z of
-#' three columns it was up to 10 percent at n = 100.
+#' not trust a small p-value. In simulations with n = 100 and 300 and a z of one
+#' column, the size at the level 5 percent was 5 to 7 percent, also where x and y
+#' were the same oscillating function of z with little noise. With a z of three
+#' columns it was 4 to 6 percent for different functions, and 10 percent where x
+#' and y were the same rough function, which cannot be learned from 100 rows.
 #'
 #' Memory is O(n^2), time O(n^2) per draw.
 #'
