@@ -1,5 +1,5 @@
-# Conditional independence: the Hilbert-Schmidt criterion of residuals, (K38), with
-# random signs, (K39).
+# Conditional independence: the Hilbert-Schmidt criterion of residuals, (K38),
+# with random signs, (K39).
 
 #' Kernel test of conditional independence
 #'
@@ -22,10 +22,11 @@
 #' `explained` has the share of the variance of the features of x and y that z
 #' explains, adjusted for parameters: where it should be large and is small, do
 #' not trust a small p-value. In simulations with n = 100 and 300 and a z of one
-#' column, the size at the level 5 percent was 5 to 7 percent, also where x and y
-#' were the same oscillating function of z with little noise. With a z of three
-#' columns it was 4 to 6 percent for different functions, and 10 percent where x
-#' and y were the same rough function, which cannot be learned from 100 rows.
+#' column, the size at the level 5 percent was 5 to 7 percent, also where x and
+#' y were the same oscillating function of z with little noise. With a z of
+#' three columns it was 4 to 6 percent for different functions, but 10 percent
+#' (n = 100) and 25 percent (n = 300) where x and y were the same rough function
+#' with little noise, which cannot be learned from so few rows.
 #'
 #' Memory is O(n^2), time O(n^2) per draw.
 #'
@@ -36,8 +37,8 @@
 #'   `"median"` is [bandwidth_median()] of x, y or z. The regressions use
 #'   `kernel_z` with half, once or twice its bandwidth.
 #' @param eps The regularisation of both regressions, a positive number, as in
-#'   [cond_embedding()], with the bandwidth of `kernel_z`; `NULL`: a tenth of the
-#'   choice of generalised cross-validation, separately for x and y.
+#'   [cond_embedding()], with the bandwidth of `kernel_z`; `NULL`: a tenth of
+#'   the choice of generalised cross-validation, separately for x and y.
 #' @param draws The number B of draws of signs, at least 1.
 #' @param rank The largest number of features of each kernel, at least 1.
 #' @template args-seed
@@ -54,8 +55,8 @@
 #' not suit its kernel.
 #' @references
 #' Fukumizu, K., Gretton, A., Sun, X. and Schölkopf, B. (2008). Kernel measures
-#' of conditional dependence. *Advances in Neural Information Processing Systems*
-#' 20, 489-496.
+#' of conditional dependence. *Advances in Neural Information Processing
+#' Systems* 20, 489-496.
 #'
 #' Zhang, K., Peters, J., Janzing, D. and Schölkopf, B. (2011). Kernel-based
 #' conditional independence test and application in causal discovery.
@@ -159,7 +160,8 @@ residuals_given <- function(z, targets, kernels, eps, rank) {
   u <- best$factor %*% best$vectors
   list(
     residuals = targets - u %*% (s * best$moments),
-    square = diag(n) - tcrossprod(sweep(u, 2, 2 * s - s^2 * best$lambda, "*"), u),
+    square = diag(n) -
+      tcrossprod(sweep(u, 2, 2 * s - s^2 * best$lambda, "*"), u),
     eps = chosen, explained = if (total > 0) 1 - best$error else 0,
     size = max(rowSums(targets^2))
   )

@@ -4,8 +4,9 @@
 #'
 #' @param x A result of [kdr()].
 #' @param type `"values"`: the eigenvalues of M as shares of its trace, those of
-#'   the directions in blue. `"choice"`: for `k = "auto"` the error by the number
-#'   of directions, with standard errors of the difference from the least error.
+#'   the directions in blue. `"choice"`: for `k = "auto"` the error by the
+#'   number of directions, with standard errors of the difference from the least
+#'   error.
 #'   `"columns"`: the root mean square gradient along each column, the largest
 #'   first.
 #' @param n The largest number of eigenvalues or columns shown, at least 1.

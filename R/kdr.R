@@ -33,8 +33,8 @@
 #' values of each column by their normal scores: the map is monotone, linear
 #' between up to 200 quantiles, constant beyond the data, and so no value has
 #' more influence than a normal one. `"median"` subtracts medians, divides by
-#' median absolute deviations and limits values to \[-3, 3\]. `"sd"` standardises
-#' by means and standard deviations: directions are then linear in y, but some
+#' median absolute deviations and limits values to \[-3, 3\]. `"sd"`
+#' standardises by means and standard deviations: directions are then linear in y, but some
 #' outliers can hide them.
 #'
 #' **Cost.** Both kernels are replaced by features from pivoted incomplete
@@ -71,7 +71,8 @@
 #'   least 1.
 #' @param object,newdata A result, and observations: a matrix or data frame with
 #'   d_y columns (found by name if both have names), or a vector with one
-#'   observation (if d_y is 1, with one per element). `NULL`: those of the pairs.
+#'   observation (if d_y is 1, with one per element). `NULL`: those of the
+#'   pairs.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return A list of class `kb_kdr`, plain R data: `directions` (d_y x k),
@@ -98,8 +99,8 @@
 #' Zhou, J. and Fukumizu, K. (2018). Local kernel dimension reduction in
 #' approximate Bayesian computation. *Open Journal of Statistics* 8, 479-496.
 #'
-#' Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M. (2024). Mechanism
-#' for feature learning in neural networks and backpropagation-free machine
+#' Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M. (2024).
+#' Mechanism for feature learning in neural networks and backpropagation-free machine
 #' learning models. *Science* 383, 1461-1467 (steps with the moment of
 #' gradients, here of columns).
 #' @seealso [plot.kb_kdr()], [kbr()], [hsic_test()].

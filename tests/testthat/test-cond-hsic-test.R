@@ -74,8 +74,8 @@ test_that("constant columns have nothing to explain", {
 })
 
 test_that("the size is right under confounding that correlates x and y", {
-  # Over 1000 data sets of each design the size at .05 was .053, .051 and .059. At
-  # .07 more than 18 of 100 rejections have probability 6e-5.
+  # Over 1000 data sets of each design the size at .05 was .053, .051 and .059.
+  # At .07 more than 18 of 100 rejections have probability 6e-5.
   designs <- list(
     function(z) sin(3 * z) + 0.3 * rnorm(100),
     function(z) z^2 + 0.5 * rnorm(100),

@@ -1,5 +1,5 @@
-# kdr(): its matrix by dense algebra, gradients by differences, and directions of
-# known answers.
+# kdr(): its matrix by dense algebra, gradients by differences, and known
+# directions.
 
 points_of <- function(n, d, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d), n, d))
@@ -47,7 +47,8 @@ test_that("gradients of kernels agree with differences", {
     for (c in 1:2) {
       step <- matrix(c(h * (c == 1), h * (c == 2)), 4, 2, byrow = TRUE)
       found <- Reduce(`+`, lapply(terms, function(term) {
-        term$weight * outer(term$to[[c]] * -y[, c], term$from[[c]] * z[, c], "+")
+        apart <- outer(-term$to[[c]] * y[, c], term$from[[c]] * z[, c], "+")
+        term$weight * apart
       }))
       rise <- kernel_matrix(kernel, y + step, z) -
         kernel_matrix(kernel, y - step, z)
@@ -236,8 +237,10 @@ test_that("bad input is refused", {
   bad("argument", 1:20, y, 1.5)
   bad("argument", 1:20, y, "some")
   bad("argument", 1:20, y, 1, kernel_y = kernel_laplace())
-  bad("argument", 1:20, y, 1, kernel_y = kernel_gaussian() + kernel_matern(1, 0.5))
-  bad("argument", 1:20, y, 1, kernel_y = kernel_custom(function(x, y) x %*% t(y)))
+  rough <- kernel_gaussian() + kernel_matern(1, 0.5)
+  bad("argument", 1:20, y, 1, kernel_y = rough)
+  own <- kernel_custom(function(x, y) x %*% t(y))
+  bad("argument", 1:20, y, 1, kernel_y = own)
   bad("dimension", 1:20, y, 1, kernel_y = kernel_gaussian(1:3))
   bad("learn", 1:20, y, 1, kernel_y = kernel_gaussian("learn"))
   bad("argument", 1:20, y, 1, eps = 0)
