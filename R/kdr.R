@@ -34,8 +34,8 @@
 #' between up to 200 quantiles, constant beyond the data, and so no value has
 #' more influence than a normal one. `"median"` subtracts medians, divides by
 #' median absolute deviations and limits values to \[-3, 3\]. `"sd"`
-#' standardises by means and standard deviations: directions are then linear in y, but some
-#' outliers can hide them.
+#' standardises by means and standard deviations: directions are then linear in
+#' y, but some outliers can hide them.
 #'
 #' **Cost.** Both kernels are replaced by features from pivoted incomplete
 #' Cholesky factors of at most `rank` columns, and the mean in M is over at most
@@ -100,8 +100,8 @@
 #' approximate Bayesian computation. *Open Journal of Statistics* 8, 479-496.
 #'
 #' Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M. (2024).
-#' Mechanism for feature learning in neural networks and backpropagation-free machine
-#' learning models. *Science* 383, 1461-1467 (steps with the moment of
+#' Mechanism for feature learning in neural networks and backpropagation-free
+#' machine learning models. *Science* 383, 1461-1467 (steps with the moment of
 #' gradients, here of columns).
 #' @seealso [plot.kb_kdr()], [kbr()], [hsic_test()].
 #' @examples
