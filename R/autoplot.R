@@ -10,13 +10,14 @@
 #' @param object A fit of [srvm()], [bark()], [kgs()], [kbr()] or [tdsmc()], or
 #'   the result of [kbr_filter()], [importance()], [partial_dependence()],
 #'   [reject_curve()], [label_noise()], [cross_validate()], [order_spread()],
-#'   [select_kernel()], [tune_kbr()], [calibrate()],
+#'   [select_kernel()], [tune_kbr()], [kdr()], [calibrate()],
 #'   [posterior_predictive_check()], [kernel_mean()] or
 #'   [`evidence()`][evidence.kb_kgs] of a fit of `kgs()`.
 #' @param type The types of `plot()`, described in [plot.kb_srvm()],
 #'   [plot.kb_bark()], [plot.kb_kgs()], [plot.kb_kbr()] and [plot.kb_tdsmc()].
 #'   The first is the default. For [importance()] as in its `plot()`, including
-#'   `NULL`; for [select_kernel()] see [plot.kb_kernel_selection()].
+#'   `NULL`; for [select_kernel()] see [plot.kb_kernel_selection()], for [kdr()]
+#'   [plot.kb_kdr()].
 #' @param level Probability of intervals.
 #' @param n Number of points of a curve, or along each side of a grid; `NULL`:
 #'   as `plot()`. For tables the number of lines shown.

@@ -149,7 +149,21 @@ least_pairs <- 20
 #' @return Array N x d x 4: `below`, P(X < x), `at`, P(X = x), `crps` and
 #'   `prior_crps`; `NA` where there is no posterior.
 #' @noRd
-posterior_levels <- function(fit, x, seen) {
+posterior_levels <- function(fit, x, seen) UseMethod("posterior_levels")
+
+#' @export
+posterior_levels.kb_kbr_adjusted <- function(fit, x, seen) {
+  each <- lapply(seq_len(nrow(x)), function(i) {
+    posterior_levels(posterior_at(fit, seen, i), x[i, , drop = FALSE], NULL)
+  })
+  size <- dim(each[[1]])
+  aperm(array(unlist(each), c(size[2:3], nrow(x)), dimnames(each[[1]])[2:3]),
+    c(3, 1, 2)
+  )
+}
+
+#' @export
+posterior_levels.kb_kbr <- function(fit, x, seen) {
   p <- probability_weights(fit, seen)
   z <- fit$data$states
   prior <- prior_sample(fit)
@@ -281,11 +295,13 @@ new_pair_levels <- function(fit, pairs, n) {
   )))
 }
 
+# Some of the observations: they are columns of `coef` and rows of all others
 pick_seen <- function(seen, rows) {
-  list(
-    phi = seen$phi[rows, , drop = FALSE],
-    coef = seen$coef[, rows, drop = FALSE], near = seen$near[rows]
-  )
+  out <- lapply(seen, function(v) {
+    if (is.matrix(v)) v[rows, , drop = FALSE] else v[rows]
+  })
+  if (!is.null(seen$coef)) out$coef <- seen$coef[, rows, drop = FALSE]
+  out
 }
 
 calibration_rows <- function(size, n, arg) {

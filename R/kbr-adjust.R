@@ -1,5 +1,5 @@
 # How the states move with the observation: kernel ridge regression of states
-# and of the size of their residuals, left out in closed form, (K35) to (K37).
+# and of the size of their residuals, left out in closed form, (K41) to (K43).
 
 #' Features with weights, turned to their principal axes
 #' @param f Features, n x q.
@@ -20,10 +20,10 @@ regression_space <- function(f, w) {
 }
 
 # Relative to the sum of the spectrum
-ridge_grid <- 10^seq(-8, 0, by = 0.5)
+adjustment_ridges <- 10^seq(-8, 0, by = 0.5)
 
 #' Ridge regression in that space, with the ridge of each response that loses
-#' least when rows are left out, (K35)
+#' least when rows are left out, (K41)
 #' @param t Responses, n x d.
 #' @return List of `left_out` (predictions of each row by the others, n x d),
 #'   `loss` (weighted mean of squared left-out residuals, d), `coefficients` (q
@@ -34,7 +34,7 @@ ridge_left_out <- function(space, t) {
   center <- colSums(w * t)
   t <- sweep(t, 2, center)
   moments <- crossprod(space$scores * w, t)
-  gains <- 1 / outer(space$spectrum, sum(space$spectrum) * ridge_grid, "+")
+  gains <- 1 / outer(space$spectrum, sum(space$spectrum) * adjustment_ridges, "+")
   leverage <- w * (1 + space$scores^2 %*% gains)
   each <- lapply(seq_len(ncol(t)), function(j) {
     coefficients <- gains * moments[, j]

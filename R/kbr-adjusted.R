@@ -1,5 +1,5 @@
 # Fits of kbr() with the method "adjusted": at an observation each state is
-# moved to where its residual would put it, (K40).
+# moved to where its residual would put it, (K46).
 
 # Observations -----------------------------------------------------------------
 
@@ -53,7 +53,7 @@ posterior_at <- function(fit, seen, i) {
     sweep(adjustment$residual, 2, seen$sd[i, ], "*"), 2, seen$mean[i, ], "+"
   )
   weights <- local_weights(
-    squared_distances(adjustment$coordinates, seen$coordinates[i, ]),
+    distances_to(adjustment$coordinates, seen$coordinates[i, ]),
     adjustment$weights, adjustment$choice$width
   )
   fit$prior <- prior_sample(fit)

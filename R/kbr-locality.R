@@ -1,10 +1,10 @@
-# Which residuals count at an observation: those of pairs nearby, (K38), chosen
-# by the energy score of left-out pairs, (K39).
+# Which residuals count at an observation: those of pairs nearby, (K44), chosen
+# by the energy score of left-out pairs, (K45).
 
 # The effective number of pairs at an observation is at least this.
 least_local <- 20
 
-#' Weights of pairs at squared distances d2, (K38)
+#' Weights of pairs at squared distances d2, (K44)
 #' @param w Weights of the prior.
 #' @noRd
 local_weights <- function(d2, w, width) {
@@ -23,7 +23,7 @@ local_weights <- function(d2, w, width) {
 }
 
 # Squared distances of rows of z from a point, per column
-squared_distances <- function(z, at) {
+distances_to <- function(z, at) {
   rowSums(sweep(z, 2, at)^2) / max(ncol(z), 1)
 }
 
@@ -45,7 +45,7 @@ scored_pairs <- 200
 scored_from <- 2e4
 scored_draws <- 64
 
-#' Energy scores of all choices at left-out pairs, (K39)
+#' Energy scores of all choices at left-out pairs, (K45)
 #' @param model From `state_regression()`.
 #' @param spaces Coordinates of the pairs in each space.
 #' @param w Weights of the prior.

@@ -1,5 +1,5 @@
 # Simulations in rounds: later ones only where the posterior at one observation
-# may be, with the importance weights of all, (K42) to (K44).
+# may be, with the importance weights of all, (K48) to (K50).
 
 # Share of a round that is drawn from the whole prior
 defensive_share <- 0.1
@@ -66,7 +66,7 @@ pairs_inside <- function(pairs, regions) {
   out
 }
 
-#' The prior's density relative to that of the mixture of rounds, (K42)
+#' The prior's density relative to that of the mixture of rounds, (K48)
 #' @param pairs With their states `x` and `round`.
 #' @noRd
 round_weights <- function(pairs, regions) {

@@ -1,5 +1,5 @@
 # Supports of states: bounded ones are mapped to the line, where residuals are
-# added, and back, (K34).
+# added, and back, (K40).
 
 # NULL, or `lower` and `upper` for each column of the states
 check_support <- function(support, states) {

@@ -81,9 +81,9 @@ posterior_predictive_check.kb_kbr <- function(object, newdata, simulator,
     )
   }
   ndraws <- check_count(ndraws, least_pairs)
-  w <- one_observation(object, newdata)
+  here <- one_observation(object, newdata)
   with_local_seed(seed, {
-    states <- posterior_states(object, w, ndraws)
+    states <- posterior_states(here, ndraws)
     y <- simulated_rows(simulator(states), ndraws, "simulator")
   })
   new_predictive_check(
@@ -91,11 +91,11 @@ posterior_predictive_check.kb_kbr <- function(object, newdata, simulator,
   )
 }
 
-# States drawn independently from the posterior with these signed weights
-posterior_states <- function(fit, w, ndraws) {
-  p <- nearest_probabilities(fit, w)$weights
+# States drawn independently from the posterior at one observation
+posterior_states <- function(here, ndraws) {
+  p <- probability_weights(here$fit, here$seen)
   at <- sample.int(length(p), ndraws, TRUE, p)
-  fit$data$states[at, , drop = FALSE]
+  here$fit$data$states[at, , drop = FALSE]
 }
 
 # Simulated observations in the columns of the fit

@@ -388,6 +388,15 @@ fuzz_cases <- function() {
           kernel_sum_rule(e, kernel_mean(matrix(c(0, 1)), e$kernel_x))
         }
       )),
+      kdr = fit_case(function() {
+        pairs <- pairs_of()
+        kdr(as.matrix(pairs["x"]), as.matrix(pairs["y"]), 1)
+      }, list(
+        predict = function(found) predict(found, matrix(0.5)),
+        print = function(found) print(found),
+        plot = function(found) plot(found),
+        columns = function(found) plot(found, "columns")
+      )),
       tdsmc = fit_case(a_tdsmc, list(
         predict = function(fit) predict(fit, f = lengths),
         states = function(fit) predict(fit, type = "states"),

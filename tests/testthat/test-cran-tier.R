@@ -30,7 +30,7 @@ test_that("every kind of fit runs on CRAN", {
   ))
   derived <- c(
     "default", "kb_bayes_point", "kb_cond_embedding", "kb_kbr_forecast",
-    "kb_kbr_smooth", "kb_kernel_mean"
+    "kb_kbr_smooth", "kb_kdr", "kb_kernel_mean"
   )
   fits <- lapply(cases, function(case) case$fit())
   found <- unlist(lapply(fits, class))

@@ -1,0 +1,274 @@
+# kdr(): learned summaries of observations by the gradients of a regression.
+
+#' Kernel dimension reduction: learned summaries of observations
+#'
+#' Finds the directions of the observations that carry the information about the
+#' states, and projects on them: a few summaries, for [kbr()] and other methods
+#' that suffer from many columns. Directions are those along which the kernel
+#' mean of the states given the observation changes
+#' (gradient-based kernel dimension reduction, Fukumizu and Leng, 2014), so they
+#' need not be linear predictors: a direction that only affects a variance
+#' is found, too, if there are enough pairs.
+#'
+#' @section Method:
+#' Columns are scaled. The kernel mean of the states given y is estimated by
+#' kernel ridge regression, as in [cond_embedding()]. With the gradients
+#' \eqn{\nabla_i}{D_i} of k_Y(., y) at \eqn{y = Y_i} (n x d_y),
+#' \deqn{M = \frac1n \sum_i \nabla_i' (G_Y + n\epsilon I)^{-1} G_X
+#' (G_Y + n\epsilon I)^{-1} \nabla_i}{M = mean_i of D_i' (G_Y + n eps I)^-1 G_X
+#' (G_Y + n eps I)^-1 D_i,}
+#' where \eqn{G_X} is centred. The directions are the leading `k` eigenvectors
+#' of M, orthonormal in units of the scaled columns.
+#'
+#' **Column weights.** Each of the `column_steps` multiplies every column by the
+#' root of its diagonal element of M, and begins again: the root mean square
+#' gradient along that column. Columns without information lose their
+#' influence on the kernel, and directions that few columns carry are found
+#' among many columns of noise. Steps end when they lower the error of the
+#' regression by less than 1 percent, so directions that all columns carry are
+#' not affected.
+#'
+#' **Scaling.** A column with a heavy tail, such as a summary that sometimes
+#' explodes, makes distances of points meaningless. `"normal"` replaces the
+#' values of each column by their normal scores: the map is monotone, linear
+#' between up to 200 quantiles, constant beyond the data, and so no value has
+#' more influence than a normal one. `"median"` subtracts medians, divides by
+#' median absolute deviations and limits values to \[-3, 3\]. `"sd"`
+#' standardises by means and standard deviations: directions are then linear in
+#' y, but some outliers can hide them.
+#'
+#' **Cost.** Both kernels are replaced by features from pivoted incomplete
+#' Cholesky factors of at most `rank` columns, and the mean in M is over at most
+#' `rows` rows, evenly spread: O(n rank^2) and 50 `rows` `rank` d_y per step. No
+#' n x n matrix is made. `k = "auto"` repeats the steps three times on
+#' up to 2000 rows.
+#'
+#' @param x The states, one row per pair: a numeric matrix n x d_x, a data frame
+#'   of numeric columns or a vector; or pairs of [kbr_simulate()].
+#' @param y The observations, one per row of `x`: a numeric matrix n x d_y, a
+#'   data frame of numeric columns or a vector.
+#' @param k The number of directions, a whole number up to d_y; or a number
+#'   below 1: as few as have this share of the trace of M; or `"auto"`: the
+#'   smallest of 1 to 6, 8, 10, 12, 15 and 20 that explains 99 percent of the
+#'   variance that the best of them explains: of the features of the states in
+#'   three blocks of rows, each predicted from the others by a Gaussian kernel.
+#' @param kernel_x,kernel_y Kernels of scaled states and observations, see
+#'   [kb_kernels]. `kernel_y` must be smooth: Gaussian, Matern with \eqn{\nu} of
+#'   3/2 or 5/2, rational quadratic, polynomial or linear, or sums and products
+#'   of these. A bandwidth `"median"` is found anew at every step.
+#' @param eps The regularisation, a positive number, as in
+#'   \eqn{n \epsilon}{n eps}; `NULL`: chosen at every step by generalised
+#'   cross-validation among 1e-7, ..., 1.
+#' @param scale How columns are scaled: `"normal"`, `"median"`, `"sd"` or
+#'   `"none"`; states and observations alike.
+#' @param column_steps The largest number of steps that weight columns, at least
+#'   0.
+#' @param direction_steps The number of steps in which the dimension is reduced
+#'   from d_y to k, at least 1. Each step finds directions among those that the
+#'   last step kept, with a kernel on these alone.
+#' @param rank The largest number of features of each kernel, at least 1.
+#' @param rows The largest number of rows at which gradients are computed, at
+#'   least 1.
+#' @param object,newdata A result, and observations: a matrix or data frame with
+#'   d_y columns (found by name if both have names), or a vector with one
+#'   observation (if d_y is 1, with one per element). `NULL`: those of the
+#'   pairs.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return A list of class `kb_kdr`, plain R data: `directions` (d_y x k),
+#'   `values` (all d_y eigenvalues of M, decreasing), `columns` (the root mean
+#'   square gradient along each column), `steps` (a data frame with one line per
+#'   step: `step`, `"columns"` or `"directions"`, `dimension`, `eps`, and
+#'   `error`, the cross-validated squared error relative to the variance),
+#'   `choice` (for `k = "auto"` a data frame of `k`, `error`, and `se` of the
+#'   difference from the least), `summaries` (those of the pairs, n x k),
+#'   `scaling` and `settings`.
+#'
+#'   `predict()`: the summaries, a matrix with columns `kdr1`, ..., `kdr<k>`,
+#'   without units.
+#' @section Errors:
+#' `kb_error_argument` for arguments outside their range and kernels that are
+#' not smooth; `kb_error_not_finite` for missing or infinite values;
+#' `kb_error_dimension` where numbers of rows or columns disagree;
+#' `kb_error_learn` for bandwidths to be learned.
+#' @references
+#' Fukumizu, K. and Leng, C. (2014). Gradient-based kernel dimension reduction
+#' for regression. *Journal of the American Statistical Association* 109,
+#' 359-370. \doi{10.1080/01621459.2013.838167}
+#'
+#' Zhou, J. and Fukumizu, K. (2018). Local kernel dimension reduction in
+#' approximate Bayesian computation. *Open Journal of Statistics* 8, 479-496.
+#'
+#' Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M. (2024).
+#' Mechanism for feature learning in neural networks and backpropagation-free
+#' machine learning models. *Science* 383, 1461-1467 (steps with the moment of
+#' gradients, here of columns).
+#' @seealso [plot.kb_kdr()], [kbr()], [hsic_test()].
+#' @examples
+#' # a state that depends on two of ten columns, whose tails are heavy
+#' set.seed(1)
+#' y <- matrix(rt(4000, 2), 400)
+#' x <- tanh(y[, 1] - y[, 2]) + 0.2 * rnorm(400)
+#' found <- kdr(x, y, k = 1)
+#' found
+#' summary <- predict(found)
+#' plot(summary, x)
+#' fit <- kbr(x, summary)
+#' predict(fit, predict(found, y[1:3, ]))
+#' @export
+kdr <- function(x, ...) UseMethod("kdr")
+
+#' @rdname kdr
+#' @export
+kdr.default <- function(x, y, k = "auto", kernel_x = kernel_gaussian(),
+                        kernel_y = kernel_gaussian(), eps = NULL,
+                        scale = c("normal", "median", "sd", "none"),
+                        column_steps = 5, direction_steps = 1, rank = 300,
+                        rows = 1000, ...) {
+  check_no_dots(...)
+  if (missing(y)) bad_argument(NULL, "y", "the observations, one per row")
+  x <- check_sample(x)
+  y <- check_sample(y)
+  check_paired(x, y)
+  k <- check_kdr_k(k, ncol(y))
+  check_kernel(kernel_x)
+  check_kernel_dimension(kernel_x, ncol(x))
+  check_smooth_kernel(kernel_y)
+  check_kernel_dimension(kernel_y, ncol(y))
+  settings <- list(
+    kernel_x = kernel_x, kernel_y = kernel_y,
+    eps = if (!is.null(eps)) check_positive(eps, "eps"),
+    scale = check_choice(scale, c("normal", "median", "sd", "none")),
+    column_steps = check_count(column_steps),
+    direction_steps = check_count(direction_steps, 1),
+    rank = check_count(rank, 1), rows = check_count(rows, 1)
+  )
+  check_reduction(kernel_y, settings$direction_steps)
+  kdr_fit(x, y, k, settings)
+}
+
+#' @rdname kdr
+#' @export
+kdr.kb_pairs <- function(x, ...) {
+  if ("y" %in% ...names()) {
+    bad_argument(list(...)$y, "y", "left out: the pairs have it")
+  }
+  kdr.default(x$x, x$y, ...)
+}
+
+kdr_fit <- function(x, y, k, settings) {
+  names <- colnames(y)
+  if (is.null(names)) names <- position_names(ncol(y), "y")
+  scaling <- kdr_scaling(y, settings$scale)
+  z <- kdr_scaled(scaling, y)
+  states <- kdr_scaled(kdr_scaling(x, settings$scale), x)
+  settings$kernel_x <- kernel_resolve(settings$kernel_x, states)
+  targets <- kdr_targets(settings$kernel_x, states, settings$rank)
+  choice <- if (identical(k, "auto")) kdr_choice(z, targets, settings)
+  if (!is.null(choice)) k <- chosen_k(choice)
+  found <- kdr_directions(z, targets, k, settings)
+  rownames(found$directions) <- names(found$columns) <- names
+  structure(
+    c(found, list(
+      choice = choice, summaries = z %*% unname(found$directions),
+      scaling = scaling, settings = settings, named = !is.null(colnames(y))
+    )),
+    class = "kb_kdr"
+  )
+}
+
+check_kdr_k <- function(k, d) {
+  fine <- identical(k, "auto") || is.numeric(k) && length(k) == 1 &&
+    is.finite(k) && k > 0 && k <= d && (k < 1 || k == round(k))
+  if (!isTRUE(fine)) {
+    bad_argument(k, "k", paste0(
+      '"auto", a whole number from 1 to ', d, ", the number of columns, or a ",
+      "share between 0 and 1"
+    ))
+  }
+  k
+}
+
+# Projections have fewer columns: no bandwidths by column
+check_reduction <- function(kernel, steps) {
+  if (steps > 1 && !takes_any_dimension(kernel)) {
+    kb_abort(c(
+      "{.arg direction_steps} above 1 needs one bandwidth for all columns.",
+      x = "{.arg kernel_y} is {.code {format(kernel)}}."
+    ), "argument", argument = "direction_steps", value = steps)
+  }
+}
+
+takes_any_dimension <- function(kernel) {
+  if (is_combined(kernel)) {
+    return(all(vapply(kernel$parts, takes_any_dimension, NA)))
+  }
+  kernel$type != "rotation" && length(kernel$bandwidth) <= 1
+}
+
+# Methods ----------------------------------------------------------------------
+
+#' @rdname kdr
+#' @export
+predict.kb_kdr <- function(object, newdata = NULL, ...) {
+  check_no_dots(...)
+  check_object(object)
+  if (is.null(newdata)) {
+    out <- object$summaries
+  } else {
+    y <- kdr_newdata(object, newdata)
+    out <- kdr_scaled(object$scaling, y) %*% unname(object$directions)
+    rownames(out) <- rownames(y)
+  }
+  colnames(out) <- paste0("kdr", seq_len(ncol(out)))
+  out
+}
+
+kdr_newdata <- function(object, newdata) {
+  d <- nrow(object$directions)
+  if (is.numeric(newdata) && is.null(dim(newdata)) && d > 1) {
+    newdata <- matrix(newdata, 1, dimnames = list(NULL, names(newdata)))
+  }
+  names <- rownames(object$directions)
+  if (object$named && !is.null(colnames(newdata))) {
+    newdata <- pick_columns(newdata, names, "newdata")
+  }
+  check_points_like(newdata, matrix(0, 1, d), "newdata")
+}
+
+#' @export
+print.kb_kdr <- function(x, digits = 3, ...) {
+  check_no_dots(...)
+  check_object(x)
+  show <- function(v) format(v, digits = digits)
+  k <- ncol(x$directions)
+  last <- x$steps[nrow(x$steps), ]
+  share <- sum(x$values[seq_len(k)]) / sum(x$values)
+  cat(
+    "Kernel dimension reduction: ", counted(k, "direction"), " of ",
+    counted(nrow(x$directions), "column"), ", from ",
+    counted(nrow(x$summaries), "pair"), "\n",
+    "  share of M:   ", show(100 * share), "%\n",
+    "  steps:        ", nrow(x$steps), ", eps ", show(last$eps),
+    ", relative error ", show(last$error), "\n",
+    if (!is.null(x$choice)) {
+      paste0("  k chosen from: ", toString(x$choice$k), "\n")
+    },
+    sep = ""
+  )
+  for (j in seq_len(min(k, 5))) {
+    cat("  kdr", j, ": ", leading_columns(x$directions[, j], show), "\n",
+      sep = ""
+    )
+  }
+  if (k > 5) cat("  and", k - 5, "more\n")
+  invisible(x)
+}
+
+# The largest elements of a direction, with their names
+leading_columns <- function(direction, show, most = 4) {
+  top <- utils::head(order(-abs(direction)), most)
+  text <- paste(show(round(direction[top], 3)), names(direction)[top])
+  if (length(direction) > most) text <- c(text, "...")
+  toString(text)
+}
