@@ -1,5 +1,5 @@
 # How the states move with the observation: kernel ridge regression of states
-# and of the size of their residuals, left out in closed form, (K41) to (K43).
+# and of the size of their residuals, left out in closed form, (K41) and (K42).
 
 #' Features with weights, turned to their principal axes
 #' @param f Features, n x q.

@@ -1,5 +1,5 @@
 # Fits of kbr() with the method "adjusted": at an observation each state is
-# moved to where its residual would put it, (K46).
+# moved to where its residual would put it, (K45).
 
 # Observations -----------------------------------------------------------------
 

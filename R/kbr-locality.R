@@ -1,10 +1,10 @@
-# Which residuals count at an observation: those of pairs nearby, (K44), chosen
-# by the energy score of left-out pairs, (K45).
+# Which residuals count at an observation: those of pairs nearby, (K43), chosen
+# by the energy score of left-out pairs, (K44).
 
 # The effective number of pairs at an observation is at least this.
 least_local <- 20
 
-#' Weights of pairs at squared distances d2, (K44)
+#' Weights of pairs at squared distances d2, (K43)
 #' @param w Weights of the prior.
 #' @noRd
 local_weights <- function(d2, w, width) {
@@ -45,7 +45,7 @@ scored_pairs <- 200
 scored_from <- 2e4
 scored_draws <- 64
 
-#' Energy scores of all choices at left-out pairs, (K45)
+#' Energy scores of all choices at left-out pairs, (K44)
 #' @param model From `state_regression()`.
 #' @param spaces Coordinates of the pairs in each space.
 #' @param w Weights of the prior.

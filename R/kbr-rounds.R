@@ -1,18 +1,21 @@
 # Simulations in rounds: later ones only where the posterior at one observation
-# may be, with the importance weights of all, (K48) to (K50).
+# may be, with the importance weights of all, (K47) and (K48).
 
 # Share of a round that is drawn from the whole prior
 defensive_share <- 0.1
 # A region holds at least this share of the prior: its states are draws of the
 # prior that fall into it.
 least_region <- 0.002
-# Posterior mass that a region may miss, draws from which it is found, and
-# draws of the prior from which its share is estimated
-region_miss <- 1e-3
+# Draws of the posterior from which a region is found, and draws of the prior
+# from which its share is estimated
 region_draws <- 2000
 region_prior <- 5e4
-# How much wider than the posterior a region is
-region_width <- 1.5
+# A region is generous, because the next fit cannot look outside: the density is
+# smoothed by so much more, in its standard deviations, and goes down to a tenth
+# of what all but 0.1% of the draws have.
+region_smoothing <- 0.3
+region_miss <- 1e-3
+region_margin <- 0.1
 
 #' Pairs simulated in rounds
 #'
@@ -100,7 +103,8 @@ posterior_region <- function(pairs, observation, prior_sampler, support) {
   )
   density <- region_values(region, prior)
   region$threshold <- min(
-    stats::quantile(region_values(region, line = draws), region_miss),
+    region_margin *
+      stats::quantile(region_values(region, line = draws), region_miss),
     stats::quantile(density, 1 - least_region)
   )
   region$share <- max(mean(density >= region$threshold), least_region / 2)
@@ -113,7 +117,8 @@ region_density <- function(at, draws) {
   rows <- spread_over(nrow(draws), smoothing_points)
   list(
     points = whiten(sweep(draws[rows, , drop = FALSE], 2, s$mean), s$root),
-    mean = s$mean, root = s$root, width = region_width * s$width
+    mean = s$mean, root = s$root,
+    width = sqrt(s$width^2 + region_smoothing^2)
   )
 }
 

@@ -40,8 +40,8 @@
 #'   prior where states were drawn). `as.data.frame()` combines x and y.
 #' @section Rounds:
 #' After each round [kbr()] is fitted to the pairs so far. A region is found
-#' that holds all but 0.1% of the posterior's smooth density, made 1.5 times as
-#' wide, but at least 0.2% of the prior. The next round draws states of the
+#' that holds all but 0.1% of the posterior, and a margin: down to a tenth of the
+#' density there, smoothed; and at least 0.2% of the prior. The next round draws states of the
 #' prior by rejection: 90% within the region, 10% anywhere. Only pairs in the
 #' last region are returned, with the weights
 #' \deqn{\Big(\sum_r \frac{n_r}{n}\big(0.1 + 0.9\,1_{R_r}(x) /
@@ -198,6 +198,17 @@ print.kb_pairs <- function(x, ...) {
   cat(
     counted(nrow(x$x), "pair"), ": ", counted(ncol(x$x), "column"),
     " of states, ", ncol(x$y), " of observations\n",
+    if (!is.null(x$rounds)) {
+      paste0(
+        "kept of ", sum(x$rounds$pairs), " in ", nrow(x$rounds),
+        " rounds; states are from ",
+        format(100 * x$rounds$prior_share[[nrow(x$rounds)]], digits = 2),
+        "% of the prior\n"
+      )
+    },
+    if (!is.null(x$failed)) {
+      paste0("simulator failed for ", nrow(x$failed), " states\n")
+    },
     sep = ""
   )
   invisible(x)

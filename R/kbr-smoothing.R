@@ -1,5 +1,5 @@
 # A smooth density through weighted states at an observation, on the line: for
-# draws and densities, (K47).
+# draws and densities, (K46).
 
 smoothing_points <- 300
 smoothing_factors <- c(1, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08)

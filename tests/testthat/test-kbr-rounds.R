@@ -1,0 +1,121 @@
+# Simulations in rounds: importance weights (K48) and their use.
+#
+# Regions are random, but all is fixed by seeds. Standard errors in tests are
+# exact, at least 4 of them are allowed.
+
+tail_prior <- function(n) stats::rnorm(n)
+noisy_state <- function(x) x + 0.2 * stats::rnorm(length(x))
+
+# A region that is the interval from low to high
+interval <- function(low, high) {
+  list(
+    support = cbind(c(-Inf, Inf)),
+    scaling = list(x_center = (low + high) / 2, x_scale = (high - low) / 2),
+    points = matrix(0), mean = 0, root = matrix(1), width = 1,
+    threshold = exp(-1 / 2), share = stats::pnorm(high) - stats::pnorm(low)
+  )
+}
+
+test_that("weights turn all rounds into the prior", {
+  withr::local_seed(1)
+  regions <- list(interval(-1, 2), interval(0.5, 1.5))
+  expect_identical(
+    in_region(regions[[2]], matrix(c(0.4, 0.6, 1.4, 1.6))),
+    c(FALSE, TRUE, TRUE, FALSE)
+  )
+  n <- c(4000, 3000, 5000)
+  x <- rbind(
+    matrix(tail_prior(n[[1]])),
+    region_sampler(tail_prior, regions[[1]])(n[[2]]),
+    region_sampler(tail_prior, regions[[2]])(n[[3]])
+  )
+  w <- round_weights(list(x = x, round = rep(1:3, n)), regions)
+  expect_null_mean <- function(values) {
+    se <- stats::sd(w * values) / sqrt(sum(n))
+    expect_lt(abs(mean(w * values)), 4 * se)
+  }
+  expect_null_mean(x)
+  expect_null_mean(x^2 - 1)
+  expect_null_mean((x > 1) - stats::pnorm(-1))
+  expect_null_mean((abs(x - 1) < 0.5) - regions[[2]]$share)
+})
+
+test_that("with weights the rule is Bayes' rule for discrete pairs", {
+  # States and observations of three values each: as eps and delta go to 0 the
+  # posterior is the weighted table of pairs. Weights depend on the state, as
+  # importance weights do.
+  withr::local_seed(2)
+  x <- sample(3, 300, TRUE, c(0.5, 0.3, 0.2))
+  y <- (x + sample(0:1, 300, TRUE)) %% 3
+  w <- c(1, 2, 0.5)[x]
+  equal <- kernel_gaussian(0.05)
+  for (method in c("kbr", "iw")) {
+    fit <- suppressWarnings(kbr(x, y, equal, equal,
+      prior = list(weights = w), eps = 1e-10, delta = 1e-12, method = method
+    ))
+    for (at in 0:2) {
+      wanted <- sum(w[y == at] * x[y == at]) / sum(w[y == at])
+      expect_equal(as.vector(predict(fit, at)), wanted, tolerance = 1e-5)
+    }
+  }
+})
+
+test_that("rounds find a posterior that few draws of the prior reach", {
+  pairs <- kbr_simulate(tail_prior, noisy_state, 600,
+    seed = 3, rounds = 3, observation = 2.5
+  )
+  expect_s3_class(pairs, "kb_pairs")
+  expect_identical(sum(pairs$rounds$pairs), 600L)
+  expect_identical(sum(pairs$rounds$kept), nrow(pairs$x))
+  expect_equal(mean(pairs$weights), 1)
+  expect_lt(pairs$rounds$prior_share[[3]], 0.1)
+  fit <- kbr(pairs)
+  expect_identical(fit$prior$weights, proportions(pairs$weights))
+  precision <- 1 + 1 / 0.2^2
+  mean <- 2.5 / 0.2^2 / precision
+  sd <- 1 / sqrt(precision)
+  expect_lt(abs(predict(fit, 2.5) - mean), 0.15 * sd)
+  expect_equal(as.vector(predict(fit, 2.5, type = "sd")), sd, tolerance = 0.15)
+  expect_output(print(pairs), "rounds")
+  again <- kbr_simulate(tail_prior, noisy_state, 600,
+    seed = 3, rounds = 3, observation = 2.5
+  )
+  expect_identical(again, pairs)
+})
+
+test_that("rounds are refused where they cannot be", {
+  refuse <- function(arg, ...) {
+    expect_error(kbr_simulate(tail_prior, noisy_state, 60, ...), arg,
+      class = "kb_error_argument"
+    )
+  }
+  refuse("rounds", rounds = 0)
+  refuse("rounds", rounds = 4, observation = 1)
+  refuse("observation", rounds = 2)
+  refuse("observation", observation = 1)
+})
+
+test_that("failures of the simulator are kept apart", {
+  fails <- function(x) ifelse(x > 1, NA, noisy_state(x))
+  pairs <- NULL
+  expect_warning(
+    pairs <- kbr_simulate(tail_prior, fails, 200, seed = 4, batches = 3),
+    "failed for", class = "kb_warning_simulator"
+  )
+  expect_identical(nrow(pairs$x) + nrow(pairs$failed), 200L)
+  expect_true(all(pairs$failed > 1))
+  expect_true(all(pairs$x <= 1))
+  expect_error(kbr_simulate(tail_prior, function(x) NA * x, 20),
+    class = "kb_error_simulator"
+  )
+})
+
+test_that("the support of pairs is that of the fit, unless another is given", {
+  prior <- function(n) stats::runif(n, 1, 3)
+  pairs <- kbr_simulate(prior, noisy_state, 50, seed = 5, support = c(1, 3))
+  expect_equal(unname(kbr(pairs)$settings$support[, 1]), c(1, 3))
+  expect_equal(
+    unname(kbr(pairs, support = c(0, 4))$settings$support[, 1]), c(0, 4)
+  )
+  expect_null(kbr(pairs, method = "iw")$settings$support)
+})
