@@ -15,6 +15,14 @@
 #' depend on the prior as `delta` goes to 0). Observations with a non-positive
 #' estimate of the variance are omitted. Outside 0.5 to 2 there is a warning.
 #'
+#' @section The method "adjusted":
+#' The list has `observations` (`row`; `ess`, the effective number of pairs,
+#' \eqn{1 / \sum p^2}{1 / sum p^2}; `near`), `r_squared` of the states, left out,
+#' one per column, on the line where they have bounds; `scores`, a data frame of
+#' the energy scores of left-out pairs for all choices of `varying`, `space` and
+#' `width`, in standard deviations of residuals; `choice`; and `rank` and
+#' `unexplained` of the observations. `sensitivity` has no effect.
+#'
 #' @param object A fit of [kbr()].
 #' @param newdata Observations as in [`predict()`][predict.kb_kbr]; `NULL`: up
 #'   to 50 of the fit at even steps.

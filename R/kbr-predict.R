@@ -37,15 +37,22 @@ kbr_types <- c(
 #'   negative.
 #' * `"probability"`: N x n, weights that are not negative and sum to one.
 #' * `"expectation"`: N x columns of f: sums of weights times f at the states.
-#' * `"draws"`: `ndraws` x d x N, states chosen by kernel herding, see [herd()]:
-#'   equally weighted and not random.
+#' * `"draws"`: `ndraws` x d x N; with `"kbr"` and `"iw"` states chosen by kernel
+#'   herding, see [herd()]: equally weighted and not random.
 #' * `"density"`: N x M, probabilities times a Gaussian density about each
 #'   state.
 #' * `"embedding"`: a list of N [kernel means][kernel_mean], whose points are
 #'   as `kernel_x` sees them: standardised with `scale = TRUE`.
 #'
-#' Means and expectations use the signed weights, whose kernel mean is that of
-#' the rule. A distribution cannot have negative weights: standard deviations,
+#' With the method `"adjusted"` all types are those of one distribution:
+#' non-negative weights of states that have moved to the observation.
+#' `"weights"` and `"probability"` are then the same, embeddings have the moved
+#' states as their points, and `"draws"` and `"density"` are of a smooth density
+#' through them, within the support of the states; draws are random, with the
+#' seed of the fit. `"map"` is the mode of the kernel mean of up to 1000 states.
+#'
+#' With the other methods means and expectations use the signed weights, whose
+#' kernel mean is that of the rule. A distribution cannot have negative weights: standard deviations,
 #' quantiles, densities, draws and plots use the probability on the states whose
 #' kernel mean is nearest. Of those that are nearly as near, it is the one with
 #' weights nearest to the signed ones.

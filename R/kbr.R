@@ -4,12 +4,36 @@
 #'
 #' Computes the posterior of a state given an observation when prior and
 #' likelihood are known only through samples: pairs of states and observations,
-#' and a sample from the prior. The result is a weighted sample of the states,
-#' which gives means, quantiles, modes and draws. It needs no simulation and no
+#' and perhaps a sample from the prior. The result is a weighted sample of
+#' states, which gives means, quantiles, modes, densities and draws. It needs no
 #' density.
 #'
+#' @section Adjusted states:
+#' By default (`method = "adjusted"`) states move with the observation:
+#' regression adjustment of approximate Bayesian computation (Beaumont, Zhang and
+#' Balding, 2002; Blum and François, 2010), with kernels. Kernel ridge regression
+#' on the observations gives their mean m(y) and, where that helps, their
+#' standard deviation s(y). With \eqn{r_i}, the residual of pair i from a
+#' regression without it, in units of s, the posterior at y consists of the
+#' states
+#' \deqn{m(y) + s(y)\,r_i, \quad p_i(y) \propto \omega_i \exp(-|z_i - z(y)|^2 /
+#' (2 k h^2)),}{m(y) + s(y) r_i with p_i(y) ~ omega_i exp(-|z_i - z(y)|^2 /
+#' (2 k h^2)),}
+#' \eqn{\omega}{omega} the prior's weights of the pairs and z the k predicted
+#' means, or also squares, of the states, or the observation. z, h (perhaps
+#' infinite: residuals of all pairs) and whether s varies are chosen by the
+#' energy score of left-out pairs; the ridge by their squared error; the
+#' bandwidth of `kernel_y`, unless it is a number, among 1/4 to 4 median
+#' distances. States with bounds are adjusted as log odds or logarithms.
+#' `print()` says what was chosen, [diagnostics()][diagnostics.kb_kbr] has the
+#' scores, and [calibrate()] tests the result.
+#'
+#' The other methods leave the states where they are and weigh them. They are the
+#' default for rotations, for kernel matrices, for fewer than 20 pairs, and if
+#' `delta`, a schedule as `eps` or `normalize = FALSE` is given.
+#'
 #' @section The rule:
-#' With pairs \eqn{(X_i, Y_i)}, i = 1..n, a sample \eqn{U_j} from the prior with
+#' With `method = "kbr"`, pairs \eqn{(X_i, Y_i)}, i = 1..n, a sample \eqn{U_j} from the prior with
 #' weights \eqn{\gamma_j}, and kernel matrices \eqn{G_X}, \eqn{G_Y} and
 #' \eqn{G_{XU}},
 #' \deqn{\mu = (G_X + n \epsilon I)^{-1} G_{XU} \gamma, \quad
@@ -24,7 +48,7 @@
 #' (R'DR + delta I)^-1 phi_Y(y)}, where R holds the features of the
 #' observations.
 #'
-#' **Weights may be negative**: usually about half of them are, with a quarter
+#' **Weights of these two may be negative**: usually about half of them are, with a quarter
 #' of the absolute mass, and this does not vanish with n. They are never clipped
 #' unless you ask for it. Moments use weights divided by their sum.
 #' [diagnostics()][diagnostics.kb_kbr] reports the negative share, and whether
@@ -68,26 +92,34 @@
 #' @param rank `"auto"`, `"full"` or the largest rank.
 #' @param tol `NULL`, or the share of the kernel's trace, from 0 to 1, that the
 #'   factorisation may leave unexplained.
-#' @param method `"kbr"` or `"iw"`.
+#' @param method `"adjusted"`, `"kbr"` or `"iw"`, see above. `NULL`: `"adjusted"`
+#'   where it is defined.
+#' @param support For `"adjusted"`: lower and upper bounds of the states, two
+#'   numbers for all columns or a matrix of two rows and d columns; `-Inf` and
+#'   `Inf` where there are none. `NULL`: those of `x` if it is from
+#'   [kbr_simulate()] and has them; otherwise positive columns with a long tail
+#'   stay positive.
 #' @param normalize Divide weights by their sum? `FALSE` leaves moments
 #'   unnormalised.
 #' @param scale Standardise states and observations before the kernels see
-#'   them? Results are in the units of `x`.
+#'   them? Results are in the units of `x`. `NULL`: `TRUE` for `"adjusted"`,
+#'   after logarithms of observations with a long tail; otherwise `FALSE`.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
-#' @param seed Whole number or `NULL`, as in the other fits; recorded. The rule
-#'   itself uses no random numbers.
+#' @param seed Whole number or `NULL`, as in the other fits; recorded. Only draws
+#'   of `"adjusted"` use random numbers.
 #' @param progress As in the other fits; the rule is computed in one step.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return An object of class `kb_kbr` and `kb_fit`: a list of plain R data with
 #'   `settings`, `data` (`x` and `y`), `prior`, `features` (factors of both
-#'   kernels), `mu`, and `posterior` (quantities used for every observation). It
-#'   can be saved and used in another session, after `library(kernelbayes)`. Its
+#'   kernels), `mu`, and `posterior` or `adjustment` (quantities used for every
+#'   observation). It can be saved and used in another session, after `library(kernelbayes)`. Its
 #'   memory is O(n r).
 #'
 #'   Methods: [`predict()`][predict.kb_kbr], [`plot()`][plot.kb_kbr],
 #'   [`update()`][update.kb_kbr] (another prior, without new factors),
-#'   [`diagnostics()`][diagnostics.kb_kbr], `summary()`, `fitted()`,
+#'   [`diagnostics()`][diagnostics.kb_kbr], [calibrate()],
+#'   [prior_predictive_check()], [posterior_predictive_check()], `summary()`, `fitted()`,
 #'   `residuals()`, [`simulate()`][simulate.kb_kbr],
 #'   [`as_draws()`][as_draws.kb_kbr], [`tidy()`][tidy.kb_kbr], `glance()`,
 #'   `augment()`, `nobs()`, `formula()`, [timings()].
@@ -100,6 +132,12 @@
 #' `kb_warning_rank`.
 #'
 #' @references
+#' Beaumont, M. A., Zhang, W. and Balding, D. J. (2002). Approximate Bayesian
+#' computation in population genetics. *Genetics* 162, 2025-2035.
+#'
+#' Blum, M. G. B. and François, O. (2010). Non-linear regression models for
+#' approximate Bayesian computation. *Statistics and Computing* 20, 63-73.
+#'
 #' Fukumizu, K., Song, L. and Gretton, A. (2010). Kernel method for Bayesian
 #' inference. Slides, *Asian Conference on Machine Learning*.
 #'

@@ -78,7 +78,9 @@ bench_kbr <- function(n, d, rank) {
   fit <- NULL
   guess <- NULL
   seconds <- fastest(function() {
-    fit <<- without_rank_warning(kbr(pairs$x, pairs$y, rank = rank))
+    fit <<- without_rank_warning(kbr(pairs$x, pairs$y,
+      method = "kbr", rank = rank
+    ))
     guess <<- predict(fit, new[1, , drop = FALSE])
   })
   ten <- fastest(function() predict(fit, new[-1, ]))

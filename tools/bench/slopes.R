@@ -88,7 +88,7 @@ row_seconds <- function(n, p) {
 call_seconds <- function(n, p, rank) {
   data <- friedman(n, p)
   x <- as.matrix(data[paste0("x", seq_len(p))])
-  work <- function() kbr(data$y, x, rank = rank, seed = 1)
+  work <- function() kbr(data$y, x, method = "kbr", rank = rank, seed = 1)
   calls <- numeric()
   while (sum(calls) < 3 * enough) calls <- c(calls, cpu_seconds(work()))
   min(calls)

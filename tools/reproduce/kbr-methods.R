@@ -36,15 +36,17 @@ quietly <- function(expr) {
 
 # ---- kbr() ------------------------------------------------------------------
 
-# default: kbr() of the pairs, with its defaults. rank_100: at most 100
+# All of the slides' rule, method "kbr". default: its settings by default. rank_100: at most 100
 # features. tuned: bandwidths and c0 by tune_kbr() on at most 1000 of the pairs,
 # whose time is counted, then a fit to all pairs; rank 100. best: the setting of
 # that grid with the smallest error, which is unknown in practice.
 kbr_grid <- list(bandwidths = c(0.3, 0.5, 1, 2, 3, 5), c0 = 10^(-3:1))
 
 kbr_variants <- list(
-  default = function(pairs) kbr(pairs$x, pairs$y),
-  rank_100 = function(pairs) kbr(pairs$x, pairs$y, rank = 100),
+  default = function(pairs) kbr(pairs$x, pairs$y, method = "kbr"),
+  rank_100 = function(pairs) {
+    kbr(pairs$x, pairs$y, method = "kbr", rank = 100)
+  },
   tuned = function(pairs) {
     some <- seq_len(min(nrow(pairs$x), 1000))
     tuning <- tune_kbr(
@@ -101,7 +103,7 @@ kbr_grid_lines <- function(n, task, pairs) {
 kbr_scores <- function(name, r, sizes) {
   task <- draw_task(name, r)
   # The first call in a process loads code, which should not be timed.
-  stats::predict(kbr(task$truth, task$y), task$y)
+  stats::predict(kbr(task$truth, task$y, method = "kbr"), task$y)
   lines <- lapply(sizes, function(n) {
     set.seed(2e6 + r)
     simulation <- cpu_seconds(pairs <- draw_pairs(task$model, n))
@@ -248,7 +250,7 @@ abc_chosen_lines <- function(sweeps, n, task, pairs, simulation, held = 25) {
 
 # ---- consistency ------------------------------------------------------------
 
-# Regularisation as in the call, `kbr(pairs, rank = 100)`; at the slides' rates
+# Regularisation as in the call, `kbr(pairs, method = "kbr", rank = 100)`; at the slides' rates
 # with their constant of 1; the same rates with smaller constants.
 rate_settings <- list(
   default = NULL, schedule = function() kbr_schedule(),
@@ -260,7 +262,7 @@ rate_scores <- function(d, r, sizes) {
   lines <- lapply(sizes, function(n) {
     set.seed(2e6 + r)
     pairs <- draw_pairs(task$model, n)
-    fit <- quietly(kbr(pairs$x, pairs$y, rank = 100))
+    fit <- quietly(kbr(pairs$x, pairs$y, method = "kbr", rank = 100))
     errors <- vapply(rate_settings, function(schedule) {
       if (!is.null(schedule)) fit <- stats::update(fit, eps = schedule())
       squared_error(stats::predict(fit, task$y), task$truth)
@@ -283,7 +285,7 @@ rank_scores <- function(d, r, n, ranks) {
   pairs <- draw_pairs(task$model, n)
   lines <- lapply(ranks, function(rank) {
     seconds <- cpu_seconds(
-      fit <- quietly(kbr(pairs$x, pairs$y, rank = rank))
+      fit <- quietly(kbr(pairs$x, pairs$y, method = "kbr", rank = rank))
     )
     data.frame(
       size = n, setting = as.character(rank), seconds = seconds,
