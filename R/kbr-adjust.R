@@ -34,7 +34,8 @@ ridge_left_out <- function(space, t) {
   center <- colSums(w * t)
   t <- sweep(t, 2, center)
   moments <- crossprod(space$scores * w, t)
-  gains <- 1 / outer(space$spectrum, sum(space$spectrum) * adjustment_ridges, "+")
+  ridges <- sum(space$spectrum) * adjustment_ridges
+  gains <- 1 / outer(space$spectrum, ridges, "+")
   leverage <- w * (1 + space$scores^2 %*% gains)
   each <- lapply(seq_len(ncol(t)), function(j) {
     coefficients <- gains * moments[, j]

@@ -5,7 +5,7 @@
 #'
 #' `kbr_chunks()` describes how to read pairs in chunks; [kbr()] reads them
 #' twice and keeps only sums, of the size of the features squared. The posterior
-#' means equal those of [kbr()] in memory with the same pivots.
+#' means equal those of [kbr()] in memory with the same `method` and pivots.
 #'
 #' The features belong to fixed landmarks: pivots of an incomplete Cholesky
 #' factorisation of up to `pool` pairs, evenly spaced in up to 20 chunks. If

@@ -167,8 +167,8 @@ kbr_has_no <- function(what) {
 
 #' Draws of the posterior at observations
 #'
-#' `simulate()` samples from 1000 herded states (or `nsim`, if that is larger),
-#' `as_draws()` gives the herded states themselves: see
+#' `simulate()` samples from 1000 draws (or `nsim`, if that is larger),
+#' `as_draws()` gives the draws themselves: see
 #' [`predict(type = "draws")`][predict.kb_kbr].
 #'
 #' @param object,x A fit of [kbr()].

@@ -191,8 +191,11 @@ joint_picture <- function(fit, w, p, columns, n) {
   drawn <- joint_density(x, p, n)
   density <- drawn$posterior
   prior <- prior_sample(fit)$points
-  if (!is.null(prior)) prior <- prior[, match(columns, colnames(fit$data$states))]
-  shown <- if (is.null(prior)) x else prior
+  shown <- if (is.null(prior)) {
+    x
+  } else {
+    prior[, match(columns, colnames(fit$data$states))]
+  }
   shown <- shown[spread_over(nrow(shown), min(nrow(shown), 2000)), ]
   mean <- as.vector(w %*% x)
   new_picture(value = drawn, panels = panel(

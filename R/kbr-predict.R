@@ -37,8 +37,8 @@ kbr_types <- c(
 #'   negative.
 #' * `"probability"`: N x n, weights that are not negative and sum to one.
 #' * `"expectation"`: N x columns of f: sums of weights times f at the states.
-#' * `"draws"`: `ndraws` x d x N; with `"kbr"` and `"iw"` states chosen by kernel
-#'   herding, see [herd()]: equally weighted and not random.
+#' * `"draws"`: `ndraws` x d x N; with `"kbr"` and `"iw"` states chosen by
+#'   kernel herding, see [herd()]: equally weighted and not random.
 #' * `"density"`: N x M, probabilities times a Gaussian density about each
 #'   state.
 #' * `"embedding"`: a list of N [kernel means][kernel_mean], whose points are
@@ -52,8 +52,8 @@ kbr_types <- c(
 #' seed of the fit. `"map"` is the mode of the kernel mean of up to 1000 states.
 #'
 #' With the other methods means and expectations use the signed weights, whose
-#' kernel mean is that of the rule. A distribution cannot have negative weights: standard deviations,
-#' quantiles, densities, draws and plots use the probability on the states whose
+#' kernel mean is that of the rule. A distribution cannot have negative weights:
+#' standard deviations, quantiles, densities, draws and plots use the probability on the states whose
 #' kernel mean is nearest. Of those that are nearly as near, it is the one with
 #' weights nearest to the signed ones.
 #' [diagnostics()][diagnostics.kb_kbr] has the distance.

@@ -40,10 +40,10 @@
 #'   prior where states were drawn). `as.data.frame()` combines x and y.
 #' @section Rounds:
 #' After each round [kbr()] is fitted to the pairs so far. A region is found
-#' that holds all but 0.1% of the posterior, and a margin: down to a tenth of the
-#' density there, smoothed; and at least 0.2% of the prior. The next round draws states of the
-#' prior by rejection: 90% within the region, 10% anywhere. Only pairs in the
-#' last region are returned, with the weights
+#' that holds all but 0.1% of the posterior, and a margin: down to a tenth of
+#' the density there, smoothed; and at least 0.2% of the prior. The next round
+#' draws states of the prior by rejection: 90% within the region, 10% anywhere.
+#' Only pairs in the last region are returned, with the weights
 #' \deqn{\Big(\sum_r \frac{n_r}{n}\big(0.1 + 0.9\,1_{R_r}(x) /
 #' \pi(R_r)\big)\Big)^{-1},}{1 / sum_r (n_r / n) (0.1 + 0.9 1(x in R_r) /
 #' pi(R_r)),}
@@ -52,8 +52,8 @@
 #' `observation`: elsewhere the posterior is not that of the prior. The prior's
 #' density is not needed, but many of its draws are.
 #'
-#' @section Errors: A function that does not return n rows of numbers is an error
-#'   of class `kb_error_simulator`, as are states that are not finite, and a
+#' @section Errors: A function that does not return n rows of numbers is an
+#'   error of class `kb_error_simulator`, as are states that are not finite, and a
 #'   simulator that fails for all states; if it fails for some there is a warning
 #'   of class `kb_warning_simulator`. After an interrupt the result has the finished
 #'   batches (`kb_warning_interrupted`); `kb_error_interrupted` if there is none.

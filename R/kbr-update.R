@@ -7,7 +7,8 @@
 #'
 #' @param object A fit of [kbr()].
 #' @param prior,eps,delta,normalize As in [kbr()]; omitted arguments keep their
-#'   values.
+#'   values. `delta` is not for the method `"adjusted"`, which learns its
+#'   regression again with the weights of the prior.
 #' @param ... Not used: unknown arguments are errors.
 #' @return A fit of [kbr()].
 #' @section Errors: As in [kbr()].

@@ -2,7 +2,8 @@
 
 #' Choose bandwidths and regularisation of kernel Bayes' rule
 #'
-#' Blocked cross-validation over a grid: pairs are divided into `folds` blocks
+#' For the methods `"kbr"` and `"iw"`; `"adjusted"`, the default of [kbr()],
+#' chooses for itself. Blocked cross-validation over a grid: pairs are divided into `folds` blocks
 #' in the order given, each block is predicted from the others, and the setting
 #' with the smallest mean loss is fitted to all pairs. Folds are blocks, not
 #' random rows, so that neighbours in time do not predict each other.
