@@ -53,9 +53,9 @@ kbr_types <- c(
 #'
 #' With the other methods means and expectations use the signed weights, whose
 #' kernel mean is that of the rule. A distribution cannot have negative weights:
-#' standard deviations, quantiles, densities, draws and plots use the probability on the states whose
-#' kernel mean is nearest. Of those that are nearly as near, it is the one with
-#' weights nearest to the signed ones.
+#' standard deviations, quantiles, densities, draws and plots use the
+#' probability on the states whose kernel mean is nearest. Of those that are
+#' nearly as near, it is the one with weights nearest to the signed ones.
 #' [diagnostics()][diagnostics.kb_kbr] has the distance.
 #'
 #' `normalize = FALSE` applies to `"mean"`, `"weights"`, `"expectation"` and

@@ -53,10 +53,11 @@
 #' density is not needed, but many of its draws are.
 #'
 #' @section Errors: A function that does not return n rows of numbers is an
-#'   error of class `kb_error_simulator`, as are states that are not finite, and a
-#'   simulator that fails for all states; if it fails for some there is a warning
-#'   of class `kb_warning_simulator`. After an interrupt the result has the finished
-#'   batches (`kb_warning_interrupted`); `kb_error_interrupted` if there is none.
+#'   error of class `kb_error_simulator`, as are states that are not finite, and
+#'   a simulator that fails for all states; if it fails for some there is a
+#'   warning of class `kb_warning_simulator`. After an interrupt the result has
+#'   the finished batches (`kb_warning_interrupted`); `kb_error_interrupted` if
+#'   there is none.
 #' @examples
 #' # the rate of a Poisson process from three summaries of its gaps
 #' pairs <- kbr_simulate(
@@ -142,7 +143,7 @@ warn_failed <- function(pairs) {
        it returned missing or infinite values.",
       x = "They are in {.field failed}, not among the pairs, whose states follow
            the prior given success.",
-      i = "If failing says something of the observation, return a number for it."
+      i = "If failing says something about the state, return a number for it."
     ), "simulator")
   }
 }
