@@ -31,7 +31,7 @@ distances_to <- function(z, at) {
 # variance at the observation; distances are those of predicted states, of
 # predicted states and squares, or of observations.
 locality_table <- function() {
-  widths <- c(Inf, 1.6, 0.8, 0.4, 0.2, 0.1)
+  widths <- c(Inf, 1.6, 0.8, 0.4, 0.2, 0.1, 0.05)
   table <- expand.grid(
     varying = c(FALSE, TRUE), space = c("states", "moments", "observations"),
     width = widths, stringsAsFactors = FALSE
@@ -81,10 +81,13 @@ locality_scores <- function(model, spaces, w, table) {
   }, numeric(nrow(table))))
 }
 
-# E|X| - E|X - X'| / 2 of equally likely columns: the score of X at 0
+# E|X|^1/2 - E|X - X'|^1/2 / 2 of equally likely columns: the score of X at 0
+#
+# Of distances themselves, the score of separate modes hardly depends on how
+# narrow each is.
 energy_score <- function(x) {
   n <- ncol(x)
-  mean(sqrt(colSums(x^2))) - sum(stats::dist(t(x))) / n^2
+  mean(colSums(x^2)^0.25) - sum(sqrt(stats::dist(t(x)))) / n^2
 }
 
 # The simplest choice that is not worse than the best by more than half the

@@ -194,7 +194,7 @@ finish_rounds <- function(pairs, regions, observation, support) {
 
 check_rounds <- function(rounds, n, observation) {
   rounds <- check_count(rounds, 1)
-  if (n < rounds * least_adjusted) {
+  if (rounds > 1 && n < rounds * least_adjusted) {
     bad_argument(rounds, "rounds", paste(
       "so few that each has at least", least_adjusted, "pairs"
     ))

@@ -100,7 +100,12 @@ test_that("every method of a fit refuses a damaged one", {
     "noise_df",
     "noise_draws",
     "particle_weights", "path_length", "path_keys", "path_weights", "path_title",
-    "kernel_mean_points", "kbr_sd", "function_moments", "expected_draws",
+    "kernel_mean_points", "function_moments", "kbr_values", "kbr_mean",
+    "kbr_sd", "kbr_weights", "kbr_expectation", "kbr_map", "kbr_draws",
+    "kbr_density", "kbr_effects", "probability_weights", "posterior_levels",
+    "observe", "observe_rows", "one_observation", "learn_posterior",
+    "warn_cancelled", "effective_rank", "rule_lines", "state_accuracy",
+    "state_bands", "expected_draws",
     "response_draws", "response_log_lik", "effect_draws", "partial_bands",
     "watched_functions", "watched_scales", "class_draws", "latent_draws",
     "class_given_function", "class_given_joint", "joint_votes"

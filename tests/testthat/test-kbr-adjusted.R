@@ -54,10 +54,12 @@ test_that("left-out predictions and ridges are those of refits", {
   )
 })
 
-test_that("scores are energy scores", {
+test_that("scores are energy scores of square roots of distances", {
   x <- normal_points(2, 30, 3)
   pairs <- as.matrix(stats::dist(t(x)))
-  expect_equal(energy_score(x), mean(sqrt(colSums(x^2))) - mean(pairs) / 2)
+  expect_equal(
+    energy_score(x), mean(colSums(x^2)^0.25) - mean(sqrt(pairs)) / 2
+  )
 })
 
 test_that("weights of pairs are the prior's times a Gaussian, of 20 pairs", {
@@ -105,14 +107,14 @@ test_that("the prior is used: another one, and weights of the pairs", {
 
 test_that("the spread follows the observation", {
   y <- normal_points(2000, 1, 6)
-  size <- 0.1 + abs(y)
+  size <- 0.3 * exp(y / 2)
   x <- y + size * normal_points(2000, 1, 7)
   fit <- kbr(x, y)
   expect_true(fit$adjustment$choice$varying)
   new <- matrix(c(0, 0.5, -1.5))
   expect_lt(max(abs(
-    predict(fit, new, type = "sd") / (0.1 + abs(new)) - 1
-  )), 0.3)
+    predict(fit, new, type = "sd") / (0.3 * exp(new / 2)) - 1
+  )), 0.15)
 })
 
 test_that("two modes that move are kept apart", {
