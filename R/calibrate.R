@@ -297,7 +297,7 @@ new_pair_levels <- function(fit, pairs, n) {
 
 # Some of the observations: they are columns of `coef` and rows of all others
 pick_seen <- function(seen, rows) {
-  out <- lapply(seen, function(v) {
+  out <- lapply(seen[names(seen) != "coef"], function(v) {
     if (is.matrix(v)) v[rows, , drop = FALSE] else v[rows]
   })
   if (!is.null(seen$coef)) out$coef <- seen$coef[, rows, drop = FALSE]

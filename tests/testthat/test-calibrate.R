@@ -180,11 +180,11 @@ test_that("a fit of rows is kbr() of these, with the same kernels", {
 
 test_that("each pair of the fit is predicted without its block", {
   pairs <- normal_pairs(60, 9)
-  fit <- kbr(pairs)
+  fit <- kbr_rule(pairs)
   found <- calibrate(fit, folds = 3, seed = 1)
   plain <- lapply(1:3, function(block) {
     held <- (20 * block - 19):(20 * block)
-    part <- quietly(kbr(pairs$x[-held, ], pairs$y[-held, ],
+    part <- quietly(kbr_rule(pairs$x[-held, ], pairs$y[-held, ],
       kernel_x = fit$features$states$kernel,
       kernel_y = fit$features$observations$kernel
     ))
@@ -202,14 +202,14 @@ test_that("each pair of the fit is predicted without its block", {
 })
 
 test_that("workers change nothing", {
-  fit <- kbr(normal_pairs(60, 19))
+  fit <- kbr_rule(normal_pairs(60, 19))
   alone <- calibrate(fit, folds = 2, seed = 1)
   local_workers()
   expect_identical(calibrate(fit, folds = 2, seed = 1), alone)
 })
 
 test_that("new pairs check the fit itself", {
-  fit <- kbr(normal_pairs(80, 10))
+  fit <- kbr_rule(normal_pairs(80, 10))
   new <- normal_pairs(40, 11)
   found <- calibrate(fit, new, seed = 1)
   p <- predict(fit, new$y, type = "probability")
@@ -224,7 +224,7 @@ test_that("new pairs check the fit itself", {
   expect_equal(found$states$prior_crps[[2]], prior)
   expect_null(found$folds)
   # A list, vectors, fewer pairs; the prior of an update.
-  one <- kbr(fit$data$states[, 1], fit$data$observations[, 1])
+  one <- kbr_rule(fit$data$states[, 1], fit$data$observations[, 1])
   fewer <- calibrate(one, list(x = new$x[, 1], y = new$y[, 1]), n = 20)
   expect_identical(nrow(fewer$pit), 20L)
   tilted <- update(one, prior = list(points = c(-1, 0, 1)))
@@ -236,7 +236,7 @@ test_that("new pairs check the fit itself", {
 test_that("a state that is a point of the posterior has a random level", {
   x <- rep(0:1, 30)
   y <- withr::with_seed(12, x + 0.5 * stats::rnorm(60))
-  fit <- kbr(x, y)
+  fit <- kbr_rule(x, y)
   found <- calibrate(fit, seed = 1)
   again <- calibrate(fit, seed = 2)
   expect_gt(min(abs(found$pit - again$pit)), 0)
@@ -253,15 +253,15 @@ test_that("fits of kbr(): exact ones pass, overconfident ones do not", {
   # A constant kernel: the posterior is the prior, exact if y says nothing. The
   # levels are ranks of the pairs among themselves, more even than independent
   # ones: of 40 seeds the smallest p is 0.45.
-  idle <- kbr(one$x, normal_pairs(400, 14)$y[, 1],
+  idle <- kbr_rule(one$x, normal_pairs(400, 14)$y[, 1],
     kernel_y = kernel_constant()
   )
   exact <- calibrate(idle, seed = 1)
   expect_identical(exact$states$problem, "")
   expect_lt(abs(exact$states$skill), 0.02)
-  usual <- calibrate(kbr(one$x, one$y), seed = 1)
+  usual <- calibrate(kbr_rule(one$x, one$y), seed = 1)
   expect_gt(usual$states$skill, 0.3)
-  narrow <- quietly(kbr(one$x, one$y, kernel_y = kernel_gaussian(0.02)))
+  narrow <- quietly(kbr_rule(one$x, one$y, kernel_y = kernel_gaussian(0.02)))
   bad <- quietly(calibrate(narrow, seed = 1))
   expect_match(bad$states$problem, "too narrow")
   expect_lt(bad$coverage$coverage[[3]], usual$coverage$coverage[[3]] - 0.15)
@@ -288,7 +288,7 @@ test_that("plots show the curve and its band", {
 
 test_that("bad input is refused", {
   pairs <- normal_pairs(30, 16)
-  fit <- kbr(pairs)
+  fit <- kbr_rule(pairs)
   refused <- function(class, ...) {
     expect_error(calibrate(fit, ...), class = paste0("kb_error_", class))
   }
@@ -309,26 +309,54 @@ test_that("bad input is refused", {
   refused("argument", progress = 2)
   refused("unknown_argument", ndraws = 5)
   expect_error(calibrate(3), class = "kb_error_not_defined")
-  expect_error(calibrate(kbr(pairs$x[1:9, ], pairs$y[1:9, ])),
+  expect_error(calibrate(kbr_rule(pairs$x[1:9, ], pairs$y[1:9, ])),
     class = "kb_error_argument"
   )
-  gram <- kbr(pairs$x, kernel_y = kernel_matrix(kernel_gaussian(1), pairs$y))
+  gram <- kbr_rule(pairs$x, kernel_y = kernel_matrix(kernel_gaussian(1), pairs$y))
   expect_error(calibrate(gram), class = "kb_error_not_defined")
   chunks <- kbr_chunks(function(i) pairs, n_chunks = 1)
-  expect_error(calibrate(kbr(chunks)), class = "kb_error_not_defined")
+  expect_error(calibrate(kbr_rule(chunks)), class = "kb_error_not_defined")
 })
 
 test_that("kernel matrices are checked with pairs", {
   pairs <- normal_pairs(50, 17)
   new <- normal_pairs(25, 18)
   kernel <- kernel_gaussian(1)
-  gram <- kbr(pairs$x, kernel_y = kernel_matrix(kernel, pairs$y), eps = 0.01)
-  points <- kbr(pairs, kernel_y = kernel, eps = 0.01)
+  gram <- kbr_rule(pairs$x, kernel_y = kernel_matrix(kernel, pairs$y), eps = 0.01)
+  points <- kbr_rule(pairs, kernel_y = kernel, eps = 0.01)
   expect_equal(
     calibrate(gram, list(
       x = new$x, y = kernel_matrix(kernel, new$y, pairs$y)
     ), seed = 1)$pit,
     calibrate(points, new, seed = 1)$pit,
     tolerance = 1e-6, ignore_attr = TRUE
+  )
+})
+
+test_that("adjusted posteriors are checked where they are", {
+  # Conjugate normal states: the posteriors are right, so that p is below 0.01
+  # in one of a hundred choices of the seed.
+  draw <- function(n, seed) {
+    x <- normal_points(n, 2, seed)
+    list(x = x, y = x + 0.7 * normal_points(n, 2, seed + 100))
+  }
+  pairs <- draw(600, 1)
+  fit <- kbr(pairs$x, pairs$y)
+  new <- draw(200, 2)
+  found <- calibrate(fit, new, n = 200, seed = 1)
+  expect_true(all(found$states$p_adjusted > 0.01))
+  levels <- posterior_levels(fit, new$x, kbr_seen(fit, new$y))
+  at <- posterior_at(fit, observe(
+    fit, scaling_x(fit$settings$scaling$observations, new$y)
+  ), 5)
+  expect_equal(
+    levels[5, 2, "below"],
+    sum(at$weights[at$data$states[, 2] < new$x[5, 2]]),
+    ignore_attr = TRUE
+  )
+  narrow <- fit
+  narrow$adjustment$residual <- narrow$adjustment$residual / 2
+  expect_match(
+    calibrate(narrow, new, n = 200, seed = 1)$states$problem, "too narrow"
   )
 })
