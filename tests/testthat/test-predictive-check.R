@@ -135,15 +135,16 @@ test_that("new observations of the simulator pass", {
 
 test_that("draws that are compared come from the posterior", {
   seen <- c(u = 1, v = 1.2)
-  w <- one_observation(fit, seen)
+  here <- one_observation(fit, seen)
+  states <- here$fit$data$states
   p <- as.vector(predict(fit, rbind(seen), type = "probability"))
-  drawn <- withr::with_seed(4, posterior_states(fit, w, 20000))
-  mean <- sum(p * pairs$x)
-  sd <- sqrt(sum(p * (pairs$x - mean)^2))
+  drawn <- withr::with_seed(4, posterior_states(here, 20000))
+  mean <- sum(p * states)
+  sd <- sqrt(sum(p * (states - mean)^2))
   expect_lt(abs(mean(drawn) - mean), 4.5 * sd / sqrt(20000))
   # Which states: by chi-squared, those that are expected at least 10 times
   often <- p * 20000 > 10
-  count <- tabulate(match(drawn, pairs$x), 400)
+  count <- tabulate(match(drawn, states), 400)
   chi <- sum((count - 20000 * p)[often]^2 / (20000 * p[often]))
   expect_lt(chi, stats::qchisq(1 - 1e-5, sum(often)))
 })
