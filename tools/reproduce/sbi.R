@@ -129,7 +129,12 @@ append_line <- function(line, file) {
 }
 
 read_results <- function(file) {
-  if (file.exists(file)) utils::read.csv(file)
+  if (!file.exists(file)) {
+    return(NULL)
+  }
+  runs <- utils::read.csv(file, na.strings = "NA")
+  runs$note <- ifelse(is.na(runs$note), "", as.character(runs$note))
+  runs
 }
 
 run_sbi_cells <- function(cells, plan) {
@@ -234,7 +239,7 @@ run_all <- function(plan) {
   list(
     about = about_run(plan, cells, runs), scores = score_table(runs),
     published = published_table(plan$data, plan$observations),
-    notes = runs[nzchar(runs$note) & !is.na(runs$note), ]
+    notes = runs[nzchar(runs$note), ]
   )
 }
 
