@@ -85,7 +85,7 @@ extras <- list(
   ),
   reproduce_kbr_hmm = list(required = "future.apply", useful = "KFAS"),
   reproduce_sbi = list(
-    required = c("abc", "ANN2", "ranger"), useful = character()
+    required = c("abc", "ranger", "Rcpp", "RcppEigen"), useful = character()
   )
 )
 

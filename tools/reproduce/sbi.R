@@ -40,9 +40,17 @@ sbi_names <- c(
   "two_moons", "slcp", "bernoulli_glm", "sir", "lotka_volterra"
 )
 
-# Those of kbr() at the small budget first.
+# Those of kbr() at the small budget first; tasks with few parameters first,
+# because their scores take least time.
+quick_first <- c(
+  "two_moons", "gaussian_mixture", "sir", "lotka_volterra", "slcp",
+  "slcp_distractors", "gaussian_linear", "gaussian_linear_uniform",
+  "bernoulli_glm"
+)
+
 report_cells <- function(tasks = sbi_names, methods = names(sbi_methods),
                          budgets = c(1000, 10000), observations = 1:5) {
+  tasks <- intersect(quick_first, tasks)
   ours <- intersect(c("kbr", "kbr_rounds"), methods)
   groups <- c(list(ours), as.list(setdiff(methods, ours)))
   cells <- expand.grid(
@@ -194,7 +202,7 @@ about_run <- function(plan, cells, runs) {
   list(
     date = format(Sys.Date()), quick = plan$quick, R = R.version.string,
     cells = nrow(cells), finished = sum(cell_key(cells) %in% cell_key(runs)),
-    versions = package_versions(c("kernelbayes", "abc", "ranger", "ANN2"))
+    versions = package_versions(c("kernelbayes", "abc", "ranger"))
   )
 }
 
@@ -271,10 +279,11 @@ main <- function() {
   }
   library(kernelbayes)
   # Loaded now, so that loading is not timed
-  for (peer in c("abc", "ANN2", "ranger")) loadNamespace(peer)
+  for (peer in c("abc", "ranger")) loadNamespace(peer)
   for (file in c("tables.R", "sbi-methods.R", "sbi-scores.R")) {
     source(file.path(dirname(script), file))
   }
+  Rcpp::sourceCpp(file.path(dirname(script), "sbi-c2st.cpp"))
   results <- run_all(plan <- plan_for(options, deps$fail))
   show_results(results)
   file <- options$output
