@@ -50,7 +50,8 @@ struct Layer {
     first = 0.9f * first + 0.1f * gradient;
     second = 0.999f * second + 0.001f * gradient.cwiseAbs2();
     const float rate = static_cast<float>(
-        1e-3 * std::sqrt(1 - std::pow(0.999, time)) / (1 - std::pow(0.9, time)));
+        1e-3 * std::sqrt(1 - std::pow(0.999, time)) /
+        (1 - std::pow(0.9, time)));
     value.array() -= rate * first.array() / (second.array().sqrt() + 1e-8f);
   }
 };

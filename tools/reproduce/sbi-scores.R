@@ -5,8 +5,8 @@
 # cross-validation. 0.5: the same; 1: easily told apart. The classifier is a
 # network of two hidden layers of 10 d units, trained until its loss no longer
 # improves, as in the benchmark: see sbi-c2st.cpp. With a fixed, short training
-# scores are far too kind where posteriors are thin, as in two_moons. Columns are
-# standardised by the reference.
+# scores are far too kind where posteriors are thin, as in two_moons. Columns
+# are standardised by the reference.
 c2st <- function(reference, draws, folds = 5) {
   x <- rbind(reference, draws)
   x <- t(scale(x, colMeans(reference), apply(reference, 2, stats::sd)))

@@ -5,8 +5,8 @@
 #   Rscript tools/reproduce/sbi.R --data=folder    everything: hours
 #   Rscript tools/reproduce/sbi.R --data=folder --quick    a trial run
 #
-#   --data=folder     the benchmark's files: published.csv with the columns task,
-#                     algorithm, num_simulations, num_observation, C2ST and MMD;
+#   --data=folder     the benchmark's files: published.csv with the columns
+#                     task, algorithm, num_simulations, num_observation, C2ST and MMD;
 #                     a folder <task> per task, which has
 #                     <o>-observation.csv and
 #                     <o>-reference_posterior_samples.csv.bz2, o = 1 to 5
@@ -226,6 +226,7 @@ plan_for <- function(options, fail) {
     several_option(options, name, known, fail)
   }
   results <- options$results
+  if (is.null(results)) results <- tempfile("sbi", fileext = ".csv")
   list(
     data = options$data, quick = quick, cached = "cached" %in% names(options),
     tasks = several("tasks", c(sbi_names, "slcp_distractors"), sbi_names),
@@ -233,7 +234,7 @@ plan_for <- function(options, fail) {
     budgets = as.numeric(several("budgets", c("1000", "10000"))),
     observations = as.integer(several("observations", as.character(1:5))),
     draws = if (quick) 500 else Inf,
-    results = if (is.null(results)) tempfile("sbi", fileext = ".csv") else results
+    results = results
   )
 }
 
