@@ -7,7 +7,7 @@
 #     [site] [coverage] [league] [bench_survival] [bench_noise] [reproduce]
 #     [reproduce_bark] [reproduce_bark_classes] [reproduce_srvm]
 #     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
-#     [reproduce_kbr_hmm]
+#     [reproduce_kbr_hmm] [reproduce_sbi]
 # Uses only base R, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -83,7 +83,10 @@ extras <- list(
   reproduce_kbr = list(
     required = c("abc", "future.apply"), useful = character()
   ),
-  reproduce_kbr_hmm = list(required = "future.apply", useful = "KFAS")
+  reproduce_kbr_hmm = list(required = "future.apply", useful = "KFAS"),
+  reproduce_sbi = list(
+    required = c("abc", "ranger", "Rcpp", "RcppEigen"), useful = character()
+  )
 )
 
 debian_library <- "/usr/lib/R/site-library"
