@@ -52,7 +52,8 @@ left_out_likelihood <- function(squares, w, width, d) {
 #' @noRd
 smooth_draws <- function(t, w, n) {
   s <- smoothing(t, w)
-  rows <- systematic_rows(w, n)
+  # In random order: copies of a point follow each other.
+  rows <- systematic_rows(w, n)[sample.int(n)]
   noise <- matrix(stats::rnorm(n * ncol(t)), n) %*% s$root
   draws <- sweep(t[rows, , drop = FALSE], 2, s$mean) + s$width * noise
   sweep(draws / sqrt(1 + s$width^2), 2, s$mean, "+")

@@ -167,6 +167,8 @@ test_that("smooth draws have the mean and covariance of the points", {
   covariance <- crossprod(sweep(t, 2, mean) * sqrt(w))
   expect_equal(colMeans(draws), mean, tolerance = 0.03)
   expect_equal(stats::cov(draws), covariance, tolerance = 0.06)
+  # In random order: the standard error of this correlation is 0.005.
+  expect_lt(abs(stats::cor(draws[-1, 1], draws[-4e4, 1])), 0.025)
 })
 
 test_that("all types are of one distribution", {
