@@ -107,7 +107,7 @@
 #'   function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),
 #'   n = 300, seed = 1
 #' )
-#' checked <- calibrate(kbr(pairs), seed = 1)
+#' checked <- calibrate(kbr(pairs), n = 100, folds = 2, seed = 1)
 #' checked
 #' plot(checked)
 #' @export
