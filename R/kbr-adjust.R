@@ -120,13 +120,13 @@ state_regression <- function(space, t) {
 #' Learn how states move: the part of a fit that its method "adjusted" adds
 #'
 #' @return List: `mean`, `moments`, `log_variance`
-#'   (models; `unit`: standard deviations of residuals), `center` of squares;
+#'   (models; `unit`: standard deviations of residuals);
 #'   `choice` and `scores` of the locality; `residual` (n x d) and
 #'   `coordinates` (n x k) of the pairs, `weights` of the prior.
 #' @noRd
 learn_adjustment <- function(fit) {
   t <- states_to_line(fit, fit$data$states)
-  y <- scaling_x(fit$settings$scaling$observations, fit$data$observations)
+  y <- scaled_observations(fit)
   w <- adjustment_weights(fit)
   space <- regression_space(
     regressors(fit$features$observations$factor, y), w
@@ -139,8 +139,7 @@ learn_adjustment <- function(fit) {
   scores <- locality_scores(model, spaces, w, table)
   choice <- choose_locality(scores, table)
   out <- list(
-    center = center, mean = for_new_rows(model$mean),
-    moments = for_new_rows(moments),
+    mean = for_new_rows(model$mean), moments = for_new_rows(moments),
     log_variance = for_new_rows(model$log_variance), scale = model$scale,
     r_squared = 1 - model$mean$loss / pmax(
       colSums(w * sweep(t, 2, center)^2), .Machine$double.xmin

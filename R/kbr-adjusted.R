@@ -12,10 +12,7 @@ observe.kb_kbr_adjusted <- function(fit, y) {
 
 #' @export
 observe_rows.kb_kbr_adjusted <- function(fit, rows) {
-  y <- scaling_x(
-    fit$settings$scaling$observations,
-    fit$data$observations[rows, , drop = FALSE]
-  )
+  y <- scaled_observations(fit, fit$data$observations[rows, , drop = FALSE])
   phi <- fit$features$observations$factor[rows, , drop = FALSE]
   adjusted_at(fit, phi, y, rep(1, length(rows)))
 }
@@ -89,7 +86,7 @@ bind_values <- function(each, type, fit, given) {
     each <- over_observations(fit, one, function(at) {
       kbr_values(at, NULL, type, given)
     })
-    return(no_rows(bind_values(each, type, fit, given)))
+    return(take_rows(bind_values(each, type, fit, given), integer()))
   }
   size <- dim(each[[1]])
   n <- length(each)
@@ -107,16 +104,6 @@ bind_values <- function(each, type, fit, given) {
     attr(out, "converged") <- vapply(each, attr, NA, "converged")
   }
   out
-}
-
-no_rows <- function(values) {
-  if (identical(attr(values, "rows"), "last")) {
-    return(structure(values[, , 0, drop = FALSE], rows = "last"))
-  }
-  if (length(dim(values)) == 3) {
-    return(values[0, , , drop = FALSE])
-  }
-  values[0, , drop = FALSE]
 }
 
 #' @export
@@ -155,9 +142,7 @@ kbr_map.kb_kbr_at <- function(fit, seen) {
       value = matrix(embedding_values(points, weights, kernel, points))
     ), kernel, fit$weights %*% scaled
   )
-  out <- state_names(unscale_states(fit, modes$x), fit)
-  attr(out, "converged") <- modes$converged
-  out
+  mode_states(fit, modes)
 }
 
 # Methods ----------------------------------------------------------------------
@@ -196,15 +181,21 @@ state_accuracy.kb_kbr_adjusted <- function(fit) {
 #' @export
 state_bands.kb_kbr_adjusted <- function(fit, newdata, level) {
   level <- check_number(level, 0, 1, open = TRUE)
-  ends <- stats::predict(
-    fit, newdata, type = "quantile", probs = interval_ends(level)
-  )
-  side <- function(k) matrix(ends[, , k], dim(ends)[[1]])
-  list(
-    mean = drop_row_names(stats::predict(fit, newdata)),
-    sd = stats::predict(fit, newdata, type = "sd"),
-    lower = side(1), upper = side(2)
-  )
+  seen <- kbr_seen(fit, newdata)
+  warn_far(seen)
+  each <- over_observations(fit, seen, function(at) {
+    ends <- probability_quantiles(at, at$weights, interval_ends(level))
+    list(
+      mean = kbr_mean(at, NULL), sd = kbr_sd(at, NULL),
+      lower = t(ends[1, , 1]), upper = t(ends[1, , 2])
+    )
+  })
+  parts <- c("mean", "sd", "lower", "upper")
+  lapply(stats::setNames(nm = parts), function(part) {
+    none <- unname(fit$data$states)[0, , drop = FALSE]
+    values <- do.call(rbind, c(list(none), lapply(each, `[[`, part)))
+    place_rows(state_names(values, fit), seen$complete)
+  })
 }
 
 #' @export

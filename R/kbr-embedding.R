@@ -25,6 +25,10 @@ scaled_states <- function(fit) {
   scaling_x(fit$settings$scaling$states, fit$data$states)
 }
 
+scaled_observations <- function(fit, y = fit$data$observations) {
+  scaling_x(fit$settings$scaling$observations, y)
+}
+
 unscale_states <- function(fit, x) unscale(fit$settings$scaling$states, x)
 
 unscale <- function(scaling, x) {
@@ -44,6 +48,11 @@ kbr_map.kb_kbr <- function(fit, seen) {
   modes <- kernel_modes(
     kernel_mean_points(fit, seen), fit$features$states$kernel, centre
   )
+  mode_states(fit, modes)
+}
+
+# Modes in the units of the states
+mode_states <- function(fit, modes) {
   out <- state_names(unscale_states(fit, modes$x), fit)
   attr(out, "converged") <- modes$converged
   out

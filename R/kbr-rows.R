@@ -26,7 +26,7 @@ kbr_rows <- function(fit, newdata) {
   }
   y <- mould_forge(fit$mould, observation_rows(fit, newdata))$x
   list(
-    y = scaling_x(fit$settings$scaling$observations, y),
+    y = scaled_observations(fit, y),
     complete = stats::complete.cases(y)
   )
 }
@@ -67,17 +67,19 @@ gram_rows <- function(fit, newdata) {
 # Results of complete rows in their positions: the first dimension, or the last
 # of three
 place_rows <- function(values, complete) {
-  last <- identical(attr(values, "rows"), "last")
-  attr(values, "rows") <- NULL
-  if (all(complete)) {
-    return(values)
+  if (!all(complete)) {
+    values <- take_rows(values, match(seq_along(complete), which(complete)))
   }
-  at <- match(seq_along(complete), which(complete))
+  attr(values, "rows") <- NULL
+  values
+}
+
+take_rows <- function(values, at) {
   if (is.list(values)) {
     return(values[at])
   }
-  if (last) {
-    out <- values[, , at, drop = FALSE]
+  if (identical(attr(values, "rows"), "last")) {
+    out <- structure(values[, , at, drop = FALSE], rows = "last")
   } else if (length(dim(values)) == 3) {
     out <- values[at, , , drop = FALSE]
   } else {

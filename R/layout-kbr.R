@@ -69,7 +69,6 @@ bounds_of <- function(columns) {
 }
 
 adjustment_layout <- layout(
-  center = numbers(states),
   .inputs = rank_y + columns,
   mean = holds(regression_layout), moments = holds(regression_layout),
   log_variance = holds(regression_layout), scale = positive(states),

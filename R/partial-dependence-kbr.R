@@ -147,7 +147,7 @@ observe_effects <- function(fit, points, others) {
     dimnames = list(NULL, colnames(fit$data$observations))
   ))
   seen <- lapply(at, function(y) {
-    observe(fit, scaling_x(fit$settings$scaling$observations, y))
+    observe(fit, scaled_observations(fit, y))
   })
   warn_far(list(near = unlist(lapply(seen, `[[`, "near"))))
   seen

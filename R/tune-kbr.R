@@ -210,7 +210,7 @@ quietly_kbr <- function(expr) {
 #'   are comparable.
 #' @noRd
 held_out_loss <- function(fit, x, y, loss, yard) {
-  seen <- observe(fit, scaling_x(fit$settings$scaling$observations, y))
+  seen <- observe(fit, scaled_observations(fit, y))
   losses <- switch(loss,
     mse = rowMeans(sweep(kbr_mean(fit, seen) - x, 2, yard, "/")^2),
     kernel = kernel_losses(

@@ -202,6 +202,9 @@ test_that("all types are of one distribution", {
   )
   partly <- predict(fit, rbind(new, NA), type = "sd")
   expect_identical(is.na(partly[, 1]), c(FALSE, FALSE, TRUE))
+  lost <- predict(fit, matrix(NA_real_, 3, 2), type = "draws", ndraws = 5)
+  expect_identical(dim(lost), c(5L, 2L, 3L))
+  expect_true(all(is.na(lost)))
 })
 
 test_that("partial dependence averages posteriors", {
