@@ -146,42 +146,51 @@ least_pairs <- 20
 #'
 #' @param x True states, N x d.
 #' @param seen Their observations, from `observe()` or `kbr_seen()`.
-#' @return Array N x d x 4: `below`, P(X < x), `at`, P(X = x), `crps` and
-#'   `prior_crps`; `NA` where there is no posterior.
+#' @return List of matrices N x d: `below`, P(X < x), `at`, P(X = x), and `crps`;
+#'   `NA` where there is no posterior.
 #' @noRd
 posterior_levels <- function(fit, x, seen) UseMethod("posterior_levels")
 
 #' @export
 posterior_levels.kb_kbr_adjusted <- function(fit, x, seen) {
-  each <- lapply(seq_len(nrow(x)), function(i) {
+  bind_levels(lapply(seq_len(nrow(x)), function(i) {
     posterior_levels(posterior_at(fit, seen, i), x[i, , drop = FALSE], NULL)
-  })
-  size <- dim(each[[1]])
-  aperm(array(unlist(each), c(size[2:3], nrow(x)), dimnames(each[[1]])[2:3]),
-    c(3, 1, 2)
-  )
+  }))
 }
 
 #' @export
 posterior_levels.kb_kbr <- function(fit, x, seen) {
-  p <- probability_weights(fit, seen)
-  z <- fit$data$states
+  weighted_levels(fit$data$states, probability_weights(fit, seen), x)
+}
+
+# With the CRPS of the prior, which is the same for all observations
+calibration_levels <- function(fit, x, seen) {
   prior <- prior_sample(fit)
-  out <- array(NA_real_, c(dim(x), 4), list(
-    NULL, colnames(z), c("below", "at", "crps", "prior_crps")
-  ))
+  crps <- if (is.null(prior)) {
+    NA * x
+  } else {
+    weighted_levels(prior$points, t(prior$weights), x)$crps
+  }
+  c(posterior_levels(fit, x, seen), list(prior_crps = crps))
+}
+
+#' Levels of true states x among states z
+#' @param p Probabilities of z: one row per row of x, or one for all.
+#' @return As `posterior_levels()`.
+#' @noRd
+weighted_levels <- function(z, p, x) {
+  parts <- c("below", "at", "crps")
+  out <- array(NA_real_, c(dim(x), 3), list(NULL, colnames(z), parts))
+  row <- rep_len(seq_len(nrow(p)), nrow(x))
   for (j in seq_len(ncol(z))) {
     order <- order(z[, j])
-    sorted <- order(prior$points[, j])
-    for (i in which(stats::complete.cases(p))) {
-      out[i, j, 1:3] <- state_levels(z[order, j], p[i, order], x[i, j])
-      if (is.null(prior)) next
-      out[i, j, 4] <- state_levels(
-        prior$points[sorted, j], prior$weights[sorted], x[i, j]
-      )[["crps"]]
+    for (i in which(stats::complete.cases(p)[row])) {
+      out[i, j, ] <- state_levels(z[order, j], p[row[[i]], order], x[i, j])
     }
   }
-  out
+  lapply(stats::setNames(nm = parts), function(part) {
+    matrix(out[, , part], nrow(x), dimnames = dimnames(out)[1:2])
+  })
 }
 
 # Of increasing points z with weights w that sum to one, at a number x
@@ -219,10 +228,9 @@ calibrate_block <- function(block, shared) {
   rows <- shared$rows[held[shared$rows]]
   data <- shared$fit$data
   fit <- quietly_kbr(fit_rows(shared$fit, which(!held)))
-  y <- data$observations[rows, , drop = FALSE]
-  posterior_levels(
-    fit, data$states[rows, , drop = FALSE],
-    observe(fit, scaling_x(fit$settings$scaling$observations, y))
+  y <- scaled_observations(fit, data$observations[rows, , drop = FALSE])
+  calibration_levels(
+    fit, data$states[rows, , drop = FALSE], observe(fit, y)
   )
 }
 
@@ -259,14 +267,11 @@ refuse_own_pairs <- function(fit) {
   }
 }
 
-# Blocks of `posterior_levels()` as one
+# Lists of matrices with the same columns as one
 bind_levels <- function(levels) {
-  values <- lapply(dimnames(levels[[1]])[[3]], function(what) {
-    do.call(rbind, lapply(levels, function(a) {
-      matrix(a[, , what], nrow(a), dimnames = list(NULL, colnames(a)))
-    }))
+  lapply(stats::setNames(nm = names(levels[[1]])), function(part) {
+    do.call(rbind, lapply(levels, `[[`, part))
   })
-  stats::setNames(values, dimnames(levels[[1]])[[3]])
 }
 
 new_pair_levels <- function(fit, pairs, n) {
@@ -290,9 +295,7 @@ new_pair_levels <- function(fit, pairs, n) {
     refuse("pairs$y", "missing", "must not have missing values.")
   }
   rows <- calibration_rows(nrow(x), n, "pairs")
-  bind_levels(list(posterior_levels(
-    fit, x[rows, , drop = FALSE], pick_seen(seen, rows)
-  )))
+  calibration_levels(fit, x[rows, , drop = FALSE], pick_seen(seen, rows))
 }
 
 # Some of the observations: they are columns of `coef` and rows of all others
@@ -315,7 +318,7 @@ calibration_rows <- function(size, n, arg) {
 
 # Result -----------------------------------------------------------------------
 
-#' @param levels List of matrices, see `posterior_levels()`.
+#' @param levels List of matrices, see `calibration_levels()`.
 #' @noRd
 new_calibration <- function(levels, folds = NULL, seed = NULL) {
   kept <- stats::complete.cases(levels$below)

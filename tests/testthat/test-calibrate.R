@@ -350,7 +350,7 @@ test_that("adjusted posteriors are checked where they are", {
     fit, scaling_x(fit$settings$scaling$observations, new$y)
   ), 5)
   expect_equal(
-    levels[5, 2, "below"],
+    levels$below[5, 2],
     sum(at$weights[at$data$states[, 2] < new$x[5, 2]]),
     ignore_attr = TRUE
   )
