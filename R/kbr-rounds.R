@@ -43,7 +43,7 @@ simulate_rounds <- function(n, seed, batches, shared, support, rounds,
     new$round <- rep(r, nrow(new$x))
     pairs <- bind_pairs(list(pairs, new))
   }
-  finish_rounds(pairs, regions, observation, support)
+  finish_rounds(pairs, regions, observation)
 }
 
 bind_pairs <- function(parts) {
@@ -94,10 +94,9 @@ posterior_region <- function(pairs, observation, prior_sampler, support) {
   seen <- observe_one(fit, observation)
   at <- posterior_at(fit, seen, 1)
   draws <- smooth_draws(at$line, as.vector(at$weights), region_draws)
-  region <- c(
-    region_density(at, draws), fit$settings["support"],
-    list(scaling = fit$settings$scaling$states)
-  )
+  region <- c(region_density(at, draws), list(
+    settings = fit$settings[c("support", "scaling")]
+  ))
   prior <- simulated_rows(
     prior_sampler(region_prior), region_prior, "prior_sampler"
   )
@@ -124,11 +123,7 @@ region_density <- function(at, draws) {
 
 # The density of a region at states, or at states on the line
 region_values <- function(region, x = NULL, line = NULL) {
-  if (is.null(line)) {
-    line <- states_to_line(list(settings = list(
-      support = region$support, scaling = list(states = region$scaling)
-    )), x)
-  }
+  if (is.null(line)) line <- states_to_line(region, x)
   embedding_values(
     region$points, rep(1 / nrow(region$points), nrow(region$points)),
     kernel_gaussian(region$width),
@@ -178,7 +173,7 @@ kbr_of_rounds <- function(pairs, support) {
   ))
 }
 
-finish_rounds <- function(pairs, regions, observation, support) {
+finish_rounds <- function(pairs, regions, observation) {
   inside <- pairs_inside(pairs, regions)
   used <- tabulate(inside$round, length(regions) + 1)
   inside$failed <- pairs$failed

@@ -9,8 +9,9 @@ noisy_state <- function(x) x + 0.2 * stats::rnorm(length(x))
 # A region that is the interval from low to high
 interval <- function(low, high) {
   list(
-    support = cbind(c(-Inf, Inf)),
-    scaling = list(x_center = (low + high) / 2, x_scale = (high - low) / 2),
+    settings = list(support = cbind(c(-Inf, Inf)), scaling = list(
+      states = list(x_center = (low + high) / 2, x_scale = (high - low) / 2)
+    )),
     points = matrix(0), mean = 0, root = matrix(1), width = 1,
     threshold = exp(-1 / 2), share = stats::pnorm(high) - stats::pnorm(low)
   )
