@@ -120,12 +120,6 @@ cond_hsic_test <- function(x, y, z, kernel_x = kernel_gaussian(),
   out
 }
 
-sample_kernel <- function(kernel, x, arg) {
-  check_kernel(kernel, arg)
-  check_kernel_dimension(kernel, ncol(x))
-  kernel_resolve(kernel, x)
-}
-
 check_same_rows <- function(x, y, z) {
   rows <- c(nrow(x), nrow(y), nrow(z))
   if (any(rows != rows[[1]])) {
@@ -184,9 +178,7 @@ signed_criterion <- function(parts, gram_z, draws, seed) {
 # s'Ws for random signs s, in blocks
 sign_statistics <- function(products, draws) {
   n <- nrow(products)
-  size <- max(1, floor(min(5e6 / n, 5e8 / n^2)))
-  blocks <- split(seq_len(draws), (seq_len(draws) - 1) %/% size)
-  unlist(lapply(blocks, function(block) {
+  unlist(lapply(draw_blocks(n, draws), function(block) {
     signs <- matrix(sample(c(-1, 1), n * length(block), TRUE), n)
     colSums(signs * features_cross_cpp(products, signs, rep(1, n)))
   }), use.names = FALSE)

@@ -102,6 +102,5 @@ choose_locality <- function(scores, table) {
 # Rows with probabilities w, at even steps of their sums
 systematic_rows <- function(w, n) {
   cumulative <- cumsum(w)
-  at <- (seq_len(n) - 0.5) / n * cumulative[[length(w)]]
-  pmin(findInterval(at, cumulative, left.open = TRUE) + 1L, length(w))
+  cells_at((seq_len(n) - 0.5) / n * cumulative[[length(w)]], cumulative)
 }

@@ -177,12 +177,16 @@ simulated_rows <- function(value, n, arg, finite = TRUE) {
   out
 }
 
-#' @rdname kbr
-#' @export
-kbr.kb_pairs <- function(x, ...) {
+refuse_second_y <- function(...) {
   if ("y" %in% ...names()) {
     bad_argument(list(...)$y, "y", "left out: the pairs have it")
   }
+}
+
+#' @rdname kbr
+#' @export
+kbr.kb_pairs <- function(x, ...) {
+  refuse_second_y(...)
   # Methods that have no use for the support of the pairs ignore it.
   own <- list(
     support = if (!is.null(x$support)) structure(x$support, of = "pairs"),

@@ -76,8 +76,7 @@ kdr_predict <- function(fit, z) {
 #' @noRd
 gradient_moment <- function(fit, z, share = 1 - 1e-4) {
   basis <- svd(fit$coefficients, nv = 0)
-  kept <- seq_len(1 + sum(cumsum(basis$d^2) < share * sum(basis$d^2)))
-  kept <- kept[kept <= length(basis$d)]
+  kept <- seq_len(min(share_count(basis$d^2, share), length(basis$d)))
   scaled <- sweep(basis$u[, kept, drop = FALSE], 2, basis$d[kept], "*")
   slopes <- backsolve(t(fit$features$factor), scaled)
   points <- fit$features$points

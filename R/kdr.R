@@ -150,9 +150,7 @@ kdr.default <- function(x, y, k = "auto", kernel_x = kernel_gaussian(),
 #' @rdname kdr
 #' @export
 kdr.kb_pairs <- function(x, ...) {
-  if ("y" %in% ...names()) {
-    bad_argument(list(...)$y, "y", "left out: the pairs have it")
-  }
+  refuse_second_y(...)
   kdr.default(x$x, x$y, ...)
 }
 

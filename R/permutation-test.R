@@ -8,9 +8,7 @@
 #'   draws, and are divided among workers.
 #' @noRd
 permuted_statistics <- function(n, permutations, statistic) {
-  size <- max(1, floor(min(5e6 / n, 5e8 / n^2)))
-  drawn <- seq_len(permutations)
-  blocks <- split(drawn, (drawn - 1) %/% size)
+  blocks <- draw_blocks(n, permutations)
   draw <- function(block) vapply(block, function(i) sample.int(n), integer(n))
   # Each worker is sent the kernel matrices, which takes as long as some 400
   # permutations.
@@ -20,6 +18,12 @@ permuted_statistics <- function(n, permutations, statistic) {
     lapply(blocks, function(block) statistic(draw(block)))
   }
   unlist(values, use.names = FALSE)
+}
+
+# Numbers of draws in blocks, if each holds n numbers and costs n^2
+draw_blocks <- function(n, draws) {
+  size <- max(1, floor(min(5e6 / n, 5e8 / n^2)))
+  split(seq_len(draws), (seq_len(draws) - 1) %/% size)
 }
 
 on_workers <- function(blocks, statistic) {
@@ -34,6 +38,13 @@ on_workers <- function(blocks, statistic) {
 }
 
 permuted_block <- function(orders, shared) shared$statistic(orders)
+
+# A kernel of points x, its bandwidths numbers
+sample_kernel <- function(kernel, x, arg) {
+  check_kernel(kernel, arg)
+  check_kernel_dimension(kernel, ncol(x))
+  kernel_resolve(kernel, x)
+}
 
 # HGH, with H the projection on vectors that sum to zero: the Gram matrix of
 # features whose mean is zero. Statistics that do not depend on the mean lose

@@ -216,9 +216,13 @@ equal_weight_draws <- function(fit, pool, ndraws = NULL) {
   if (!is.null(ndraws)) n <- ndraws
   with_local_seed(fit$seed, {
     points <- (seq_len(n) - 1 + stats::runif(1)) / n
-    cells <- findInterval(points, cumsum(pool$weights)) + 1L
-    pmin(cells, length(pool$weights))[sample.int(n)]
+    cells_at(points, cumsum(pool$weights))[sample.int(n)]
   })
+}
+
+# The cell of each point, of cells that end at increasing numbers
+cells_at <- function(points, ends) {
+  pmin(findInterval(points, ends, left.open = TRUE) + 1L, length(ends))
 }
 
 # `m` of 1..n in increasing order, as evenly spaced as possible
