@@ -47,7 +47,7 @@ camera_data <- function() {
   stored <- read_camera(system.file("extdata", "camera.rds",
     package = "kernelbayes"
   ))
-  angles <- 1e-6 * stored$angles
+  angles <- 1e-6 * undo_differences(stored$angles)
   n <- nrow(angles)
   list(
     frames = t(matrix(as.integer(stored$frames) / camera_levels, ncol = n)),
@@ -59,7 +59,17 @@ camera_data <- function() {
 # Frames are kept as whole numbers from 0 to this, one byte each.
 camera_levels <- 63
 
-# Bytes of the frames, frame after frame, and angles in microradians
+# Third differences of the angles are kept, after three zeros: they are small.
+take_differences <- function(angles) {
+  apply(rbind(0L, 0L, 0L, angles), 2, diff, differences = 3)
+}
+
+undo_differences <- function(steps) {
+  apply(steps, 2, function(d) stats::diffinv(d, differences = 3)[-(1:3)])
+}
+
+# Bytes of the frames, frame after frame, and differences of the angles in
+# microradians
 read_camera <- function(file) {
   stored <- tryCatch(suppressWarnings(readRDS(file)), error = function(e) NULL)
   whole <- is.list(stored) && is.raw(stored$frames) &&

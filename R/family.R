@@ -49,6 +49,7 @@ response_families <- list(
   weibull = family_weibull, lognormal = family_lognormal,
   censored = family_censored
 )
+rm(list = paste0("family_", names(response_families)))
 
 # Those that a fit of bark() can have, and those of srvm()
 stored_families <- setdiff(names(response_families), "student")

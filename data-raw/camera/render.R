@@ -106,7 +106,8 @@ main <- function() {
     here
   )
   file <- file.path(root, "inst", "extdata", "camera.rds")
-  saveRDS(list(frames = frames, angles = angles), file,
+  saveRDS(
+    list(frames = frames, angles = reader$take_differences(angles)), file,
     version = 2, compress = "xz"
   )
   message(

@@ -1,6 +1,5 @@
 #include "filter.hpp"
 
-#include <Eigen/LU>
 #include <cmath>
 
 #include "../decompositions.hpp"
@@ -11,7 +10,6 @@ namespace kbr {
 namespace {
 
 using Eigen::Index;
-using Eigen::MatrixXcd;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
@@ -40,12 +38,16 @@ VectorXd ridge_solve(MatrixXd gram, double delta, const VectorXd& phi) {
   return linalg::PositiveSolver(gram).solve(phi);
 }
 
-// Re[(S + i sqrt(delta) I)^-1 phi], (K21).
-VectorXd complex_solve(const MatrixXd& gram, double delta,
+// The least squares of (K21), from a QR factor of [S; sqrt(delta) I].
+VectorXd stacked_solve(const MatrixXd& gram, double delta,
                        const VectorXd& phi) {
-  MatrixXcd shifted = gram.cast<std::complex<double>>();
-  shifted.diagonal().array() += std::complex<double>(0, std::sqrt(delta));
-  return shifted.partialPivLu().solve(phi.cast<std::complex<double>>()).real();
+  const Index r = phi.size();
+  MatrixXd rows(2 * r, r);
+  rows << gram, std::sqrt(delta) * MatrixXd::Identity(r, r);
+  VectorXd right = VectorXd::Zero(2 * r);
+  right.head(r) = phi;
+  const linalg::Orthogonal factor = linalg::orthogonalise(rows, right);
+  return factor.upper.triangularView<Eigen::Upper>().solve(factor.z);
 }
 
 }  // namespace
@@ -55,7 +57,7 @@ VectorXd squared_solve(const MatrixXd& gram, double delta,
   if (phi.size() == 0) return phi;
   // Refinement needs a factor with at least one correct digit.
   if (gram.squaredNorm() > 1e10 * delta) {
-    return complex_solve(gram, delta, phi);
+    return stacked_solve(gram, delta, phi);
   }
   MatrixXd square = MatrixXd::Zero(gram.rows(), gram.cols());
   square.triangularView<Eigen::Lower>() += gram * gram;

@@ -7,7 +7,7 @@ namespace kbr {
 
 /// S (S^2 + delta I)^-1 phi for a symmetric S, (K21). By a Cholesky factor of
 /// the square, with iterative refinement to recover lost digits; if too many
-/// are lost, as Re[(S + i sqrt(delta) I)^-1 phi].
+/// are lost, by least squares.
 Eigen::VectorXd squared_solve(const Eigen::MatrixXd& gram, double delta,
                               const Eigen::VectorXd& phi);
 
