@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "kernelbayes/mixture.hpp"
-#include "kernelbayes/mixture_crps.hpp"
-#include "kernelbayes/student_mixture.hpp"
+#include "core/mixture.hpp"
+#include "core/mixture_crps.hpp"
+#include "core/student_mixture.hpp"
 
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "core/mixture.hpp"
 #include "core/srvm/filter.hpp"
 #include "core/srvm/moments.hpp"
 #include "core/srvm/transfer.hpp"
@@ -9,7 +10,6 @@
 #include "glue/executor.hpp"
 #include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"
-#include "kernelbayes/mixture.hpp"
 
 namespace {
 

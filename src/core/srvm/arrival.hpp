@@ -1,8 +1,8 @@
 #pragma once
 
-#include <kernelbayes/student_mixture.hpp>
 #include <vector>
 
+#include "../student_mixture.hpp"
 #include "likelihood.hpp"
 
 namespace kernelbayes {

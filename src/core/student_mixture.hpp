@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "constants.hpp"
+#include "kernelbayes/constants.hpp"
 #include "mixture.hpp"
 
 namespace kernelbayes {
