@@ -121,10 +121,12 @@ state_regression <- function(space, t) {
 #'
 #' @return List: `mean`, `moments`, `log_variance`
 #'   (models; `unit`: standard deviations of residuals);
-#'   `choice` and `scores` of the locality; `residual` (n x d) and
-#'   `coordinates` (n x k) of the pairs, `weights` of the prior.
+#'   `choice` and `scores` of the locality, `left_out` (scores of pairs with that
+#'   choice); `residual` (n x d) and `coordinates` (n x k) of the pairs,
+#'   `weights` of the prior.
+#' @param unit In which residuals are scored; `NULL`: their standard deviations.
 #' @noRd
-learn_adjustment <- function(fit) {
+learn_adjustment <- function(fit, unit = NULL) {
   t <- states_to_line(fit, fit$data$states)
   y <- scaled_observations(fit)
   w <- adjustment_weights(fit)
@@ -136,8 +138,10 @@ learn_adjustment <- function(fit) {
   moments <- ridge_left_out(space, sweep(t, 2, center)^2)
   spaces <- pair_coordinates(model$mean, moments, y)
   table <- locality_table()
-  scores <- locality_scores(model, spaces, w, table)
-  choice <- choose_locality(scores, table)
+  if (is.null(unit)) unit <- residual_unit(model$mean)
+  scores <- locality_scores(model, spaces, w, table, unit)
+  chosen <- choose_locality(scores)
+  choice <- table[chosen, ]
   out <- list(
     mean = for_new_rows(model$mean), moments = for_new_rows(moments),
     log_variance = for_new_rows(model$log_variance), scale = model$scale,
@@ -146,6 +150,7 @@ learn_adjustment <- function(fit) {
     ),
     choice = as.list(choice),
     scores = cbind(table, score = colMeans(scores)),
+    left_out = scores[, chosen],
     residual = if (choice$varying) model$varying else model$plain,
     coordinates = spaces[[choice$space]], weights = w
   )

@@ -26,7 +26,7 @@ scaled_states <- function(fit) {
 }
 
 scaled_observations <- function(fit, y = fit$data$observations) {
-  scaling_x(fit$settings$scaling$observations, y)
+  scaling_x(fit$settings$scaling$observations, summarised(fit, y))
 }
 
 unscale_states <- function(fit, x) unscale(fit$settings$scaling$states, x)

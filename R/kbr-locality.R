@@ -49,14 +49,14 @@ scored_draws <- 64
 #' @param model From `state_regression()`.
 #' @param spaces Coordinates of the pairs in each space.
 #' @param w Weights of the prior.
+#' @param unit Of each state.
 #' @return Matrix, pairs x choices.
 #' @noRd
-locality_scores <- function(model, spaces, w, table) {
+locality_scores <- function(model, spaces, w, table, unit) {
   n <- length(w)
   pool <- spread_over(n, min(n, scored_from))
   rows <- systematic_rows(w, min(n, scored_pairs))
   # Points are columns here, so that vectors are recycled along them.
-  unit <- residual_unit(model$mean)
   plain <- t(model$plain) / unit
   varying <- t(model$varying)
   sd <- model$scale * exp(t(model$log_variance$left_out) / 2) / unit
@@ -92,11 +92,11 @@ energy_score <- function(x) {
 
 # The simplest choice that is not worse than the best by more than half the
 # standard error of the difference
-choose_locality <- function(scores, table) {
+choose_locality <- function(scores) {
   best <- which.min(colMeans(scores))
   behind <- scores - scores[, best]
   se <- apply(behind, 2, stats::sd) / sqrt(nrow(scores))
-  table[which(colMeans(behind) <= se / 2)[[1]], ]
+  which(colMeans(behind) <= se / 2)[[1]]
 }
 
 # Rows with probabilities w, at even steps of their sums

@@ -15,6 +15,7 @@ print.kb_kbr <- function(x, digits = 3, ...) {
     counted(ncol(x$data$states), "state column"),
     ", ", counted(ncol(x$data$observations), "observation column"),
     if (settings$scale) ", standardised", "\n",
+    summaries_line(x),
     "  states:       ", feature_line(x$features$states, show), "\n",
     "  observations: ", feature_line(x$features$observations, show), "\n",
     "  prior:        ", prior_line(x$prior), "\n",

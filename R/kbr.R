@@ -99,6 +99,11 @@
 #'   `Inf` where there are none. `NULL`: those of `x` if it is from
 #'   [kbr_simulate()] and has them; otherwise positive columns with a long tail
 #'   stay positive.
+#' @param summaries What stands for the observations: `"none"`, themselves;
+#'   `"learn"`, summaries that [kdr()] learns; or a result of [kdr()] of the same
+#'   columns. `NULL`: with `"adjusted"` and more than 10 columns, learned
+#'   summaries if they lower the energy score of left-out pairs; otherwise
+#'   `"none"`.
 #' @param normalize Divide weights by their sum? `FALSE` leaves moments
 #'   unnormalised.
 #' @param scale Standardise states and observations before the kernels see
@@ -172,8 +177,8 @@ kbr.default <- function(x, ...) refuse_data(x, missing(x))
 kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
                         kernel_y = kernel_gaussian(), prior = NULL, eps = NULL,
                         delta = NULL, rank = "auto", tol = NULL,
-                        method = NULL, support = NULL, normalize = TRUE,
-                        scale = NULL, na_action = c("fail", "omit"),
+                        method = NULL, support = NULL, summaries = NULL,
+                        normalize = TRUE, scale = NULL, na_action = c("fail", "omit"),
                         seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
@@ -216,6 +221,7 @@ kbr_fit <- function(mould, given, called, started) {
     ),
     class = c(kbr_class(settings$method), "kb_kbr", "kb_fit")
   )
+  fit <- choose_summaries(fit, given)
   fit$features <- kbr_features(fit, given$kernel_x, given$kernel_y)
   fit$gram_states <- features_gram_cpp(fit$features$states$factor, NULL)
   fit <- set_prior(fit, given$prior)
@@ -321,19 +327,22 @@ check_positive <- function(x, arg) {
 
 # Factors of both kernels
 kbr_features <- function(fit, kernel_x, kernel_y) {
-  scaled <- Map(scaling_x, fit$settings$scaling, fit$data)
+  list(
+    states = sample_features(
+      kernel_x, scaled_states(fit), fit$settings, "kernel_x"
+    ),
+    observations = observation_features(fit, kernel_y)
+  )
+}
+
+observation_features <- function(fit, kernel) {
+  y <- scaled_observations(fit)
   if (fit$settings$method == "adjusted") {
-    kernel_y <- regression_kernel(
-      kernel_y, states_to_line(fit, fit$data$states), scaled$observations,
-      fit$settings
+    kernel <- regression_kernel(
+      kernel, states_to_line(fit, fit$data$states), y, fit$settings
     )
   }
-  list(
-    states = sample_features(kernel_x, scaled$states, fit$settings, "kernel_x"),
-    observations = sample_features(
-      kernel_y, scaled$observations, fit$settings, "kernel_y"
-    )
-  )
+  sample_features(kernel, y, fit$settings, "kernel_y")
 }
 
 sample_features <- function(kernel, x, settings, arg) {

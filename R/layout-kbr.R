@@ -12,9 +12,10 @@ kbr_layout <- c(layout(
     chunked && rows == 0 || rows == time, "of as many pairs as it says"
   ),
   settings = holds(kbr_settings_layout),
+  .inputs = summary_count(settings$summaries, columns),
   features = holds(layout(
     states = holds(c(layout(.width = states), features_layout)),
-    observations = holds(c(layout(.width = columns), features_layout))
+    observations = holds(c(layout(.width = inputs), features_layout))
   )),
   .rank_x = ncol(features$states$factor),
   .rank_y = ncol(features$observations$factor),
@@ -41,11 +42,21 @@ kbr_settings_layout <- layout(
   method = strings(1, c("adjusted", "kbr", "iw")),
   normalize = flags(), scale = flags(),
   support = where(method == "adjusted", bounds_of(states)),
+  summaries = maybe(holds(layout(
+    directions = numeric_matrix(columns), .d = columns,
+    scaling = holds(kdr_scaling_layout)
+  ))),
+  .inputs = summary_count(summaries, columns),
   scaling = holds(layout(
     states = holds(c(layout(.columns = states), scaling_layout)),
-    observations = holds(scaling_layout)
+    observations = holds(c(layout(.columns = inputs), scaling_layout))
   ))
 )
+
+# How many columns the kernel of the observations sees
+summary_count <- function(summaries, columns) {
+  if (is.null(summaries)) columns else ncol(summaries$directions)
+}
 
 # Features of a sample, or only of landmarks
 features_layout <- c(
@@ -69,7 +80,7 @@ bounds_of <- function(columns) {
 }
 
 adjustment_layout <- layout(
-  .inputs = rank_y + columns,
+  .regressors = rank_y + inputs,
   mean = holds(regression_layout), moments = holds(regression_layout),
   log_variance = holds(regression_layout), scale = positive(states),
   r_squared = numbers(states),
@@ -79,18 +90,19 @@ adjustment_layout <- layout(
     width = such_that(is_seconds, "a positive number")
   )),
   .axes = switch(choice$space,
-    states = states, moments = 2 * states, observations = columns
+    states = states, moments = 2 * states, observations = inputs
   ),
   scores = holds(layout(
     varying = flags(NULL), space = strings(NULL),
     width = any_numbers(NULL), score = numbers(NULL)
   ), "data.frame"),
-  residual = numeric_matrix(rows, states),
+  left_out = numbers(NULL), residual = numeric_matrix(rows, states),
   coordinates = numeric_matrix(rows, axes), weights = numbers(rows, 0)
 )
 
 regression_layout <- layout(
-  coefficients = numeric_matrix(inputs, states), intercept = numbers(states),
+  coefficients = numeric_matrix(regressors, states),
+  intercept = numbers(states),
   unit = positive(states)
 )
 

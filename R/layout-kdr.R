@@ -10,14 +10,16 @@ kdr_layout <- layout(
   steps = such_that(is_kdr_steps, "a data frame of steps"),
   choice = maybe(such_that(is_kdr_choice, "a data frame of errors")),
   summaries = numeric_matrix(NULL, k), named = flags(),
-  scaling = holds(layout(
-    scale = strings(1, c("normal", "median", "sd", "none")),
-    knots = where(scale == "normal", each(holds(layout(
-      at = numbers(NULL), score = numbers(length(at))
-    )), d)),
-    center = where(scale != "normal", numbers(d)),
-    unit = where(scale != "normal", positive(d))
-  ))
+  scaling = holds(kdr_scaling_layout)
+)
+
+kdr_scaling_layout <- layout(
+  scale = strings(1, c("normal", "median", "sd", "none")),
+  knots = where(scale == "normal", each(holds(layout(
+    at = numbers(NULL), score = numbers(length(at))
+  )), d)),
+  center = where(scale != "normal", numbers(d)),
+  unit = where(scale != "normal", positive(d))
 )
 
 is_kdr_steps <- function(x) has_numbers(x, c("dimension", "eps", "error"))
