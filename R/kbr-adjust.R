@@ -22,6 +22,9 @@ regression_space <- function(f, w) {
 # Relative to the sum of the spectrum
 adjustment_ridges <- 10^seq(-8, 0, by = 0.5)
 
+# The ridge is chosen by the losses of so many rows.
+ridge_rows <- 2e4
+
 #' Ridge regression in that space, with the ridge of each response that loses
 #' least when rows are left out, (K41)
 #' @param t Responses, n x d.
@@ -36,14 +39,20 @@ ridge_left_out <- function(space, t) {
   moments <- crossprod(space$scores * w, t)
   ridges <- sum(space$spectrum) * adjustment_ridges
   gains <- 1 / outer(space$spectrum, ridges, "+")
-  leverage <- w * (1 + space$scores^2 %*% gains)
+  rows <- spread_over(nrow(t), min(nrow(t), ridge_rows))
+  some <- space$scores[rows, , drop = FALSE]
+  spare <- spare_shares(some, w[rows], gains)
   each <- lapply(seq_len(ncol(t)), function(j) {
     coefficients <- gains * moments[, j]
-    residual <- (t[, j] - space$scores %*% coefficients) /
-      pmax(1 - leverage, 1e-8)
-    losses <- colSums(w * residual^2)
-    best <- which.min(losses)
-    list(residual[, best], losses[[best]], coefficients[, best])
+    residual <- (t[rows, j] - some %*% coefficients) / spare
+    best <- which.min(colSums(w[rows] * residual^2))
+    residual <- if (length(rows) == nrow(t)) {
+      residual[, best]
+    } else {
+      as.vector(t[, j] - space$scores %*% coefficients[, best]) /
+        spare_shares(space$scores, w, gains[, best])
+    }
+    list(residual, sum(w * residual^2), coefficients[, best])
   })
   part <- function(k) do.call(cbind, lapply(each, `[[`, k))
   coefficients <- space$rotation %*% part(3)
@@ -52,6 +61,11 @@ ridge_left_out <- function(space, t) {
     coefficients = coefficients,
     intercept = as.vector(center - space$center %*% coefficients)
   )
+}
+
+# One less the leverage of each row, per column of `gains`
+spare_shares <- function(scores, w, gains) {
+  pmax(1 - w * (1 + scores^2 %*% gains), 1e-8)
 }
 
 # Predictions at features, rows x d

@@ -61,9 +61,14 @@ locality_scores <- function(model, spaces, w, table, unit) {
   varying <- t(model$varying)
   sd <- model$scale * exp(t(model$log_variance$left_out) / 2) / unit
   spaces <- lapply(spaces, t)
-  score <- function(k, i, d2, prior) {
+  # Residuals that vary and those that do not share their weights.
+  place <- paste(table$space, table$width)
+  places <- which(!duplicated(place))
+  near <- function(k, d2, prior) {
     local <- local_weights(d2[[table$space[[k]]]], prior, table$width[[k]])
-    chosen <- pool[systematic_rows(local, scored_draws)]
+    pool[systematic_rows(local, scored_draws)]
+  }
+  score <- function(k, i, chosen) {
     draws <- if (table$varying[[k]]) {
       varying[, chosen, drop = FALSE] * sd[, i]
     } else {
@@ -77,7 +82,8 @@ locality_scores <- function(model, spaces, w, table, unit) {
     })
     prior <- w[pool]
     prior[pool == i] <- 0
-    vapply(seq_len(nrow(table)), score, 0, i, d2, prior)
+    chosen <- lapply(places, near, d2, prior)[match(place, place[places])]
+    vapply(seq_len(nrow(table)), function(k) score(k, i, chosen[[k]]), 0)
   }, numeric(nrow(table))))
 }
 
