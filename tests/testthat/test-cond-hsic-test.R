@@ -1,5 +1,6 @@
 # The test of conditional independence: its statistic by dense algebra, its size
-# and its power.
+# and its power. Seen to fail: eps not divided by ten, one width of kernel_z,
+# the factor left out, the kernel of z left out of the statistic.
 
 points_of <- function(n, d = 1, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d), n, d))
@@ -31,6 +32,30 @@ test_that("statistic and draws are those of dense algebra", {
   expect_equal(test$statistic, c(HSIC = sum(w) / n^2), tolerance = 1e-4)
   expect_equal(test$permuted, drawn / n^2, tolerance = 1e-4)
   expect_equal(test$p.value, (1 + sum(drawn >= sum(w))) / 31)
+})
+
+test_that("eps is a tenth of what predicts best, by dense algebra", {
+  n <- 40
+  z <- points_of(n)
+  x <- sin(4 * z) + 0.3 * points_of(n, 1, 2)
+  y <- 0.5 * z + points_of(n, 1, 3)
+  k <- kernel_gaussian(1)
+  centre <- diag(n) - 1 / n
+  dense <- function(x) {
+    gram <- centre %*% kernel_matrix(k, x) %*% centre
+    grid <- expand.grid(eps = 10^seq(-7, 0, by = 0.5), width = c(0.5, 1, 2))
+    grid$error <- apply(grid, 1, function(g) {
+      gz <- kernel_matrix(kernel_gaussian(g[["width"]]), z)
+      p <- diag(n) - gz %*% solve(gz + n * g[["eps"]] * diag(n))
+      sum(diag(p %*% gram %*% p)) / sum(diag(gram)) / mean(diag(p))^2
+    })
+    grid[which.min(grid$error), ]
+  }
+  best <- rbind(dense(x), dense(y))
+  expect_identical(best$width, c(0.5, 1))
+  test <- cond_hsic_test(x, y, z, k, k, k, draws = 9)
+  expect_equal(unname(test$eps), best$eps / 10)
+  expect_equal(unname(test$explained), 1 - best$error, tolerance = 1e-4)
 })
 
 test_that("the factor makes means equal for errors independent of z", {

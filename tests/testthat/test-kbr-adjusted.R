@@ -3,8 +3,9 @@
 # Closed forms are compared with refits, posteriors with exact ones: data are
 # fixed by seeds, so nothing is left to chance. Seen to fail: leverage left out,
 # the prior's weights left out of (K41) or (K43), residuals that vary not scaled
-# back, draws not shrunk, a density without the slope of the map to the line,
-# regions without their share.
+# back, draws or densities not shrunk, a density without the slope of the map to
+# the line, twice the width of the smoothing, a pair with weight in its own
+# score.
 
 quiet <- function(expr) suppressWarnings(expr, classes = "kb_warning")
 
@@ -169,6 +170,47 @@ test_that("smooth draws have the mean and covariance of the points", {
   expect_equal(stats::cov(draws), covariance, tolerance = 0.06)
   # In random order: the standard error of this correlation is 0.005.
   expect_lt(abs(stats::cor(draws[-1, 1], draws[-4e4, 1])), 0.025)
+})
+
+test_that("the smoothing has the largest left-out likelihood", {
+  # Two clusters; the weights are whole multiples of 1 / 300, so that each point
+  # is taken as often as it weighs.
+  t <- normal_points(60, 2, 11) + 4 * rep(0:1, 60)
+  w <- rep(3:7, 12) / 300
+  centred <- sweep(t, 2, colSums(w * t))
+  covariance <- crossprod(centred * sqrt(w))
+  z <- centred %*% solve(chol(covariance))
+  squares <- as.matrix(stats::dist(z))^2
+  left_out <- function(width) {
+    sum(w * log(vapply(1:60, function(i) {
+      sum(w[-i] * exp(-squares[i, -i] / (2 * width^2))) /
+        (1 - w[[i]]) / width^2
+    }, 0)))
+  }
+  widths <- sum(w^2)^(1 / 6) * c(1, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08)
+  best <- which.max(vapply(widths, left_out, 0))
+  expect_true(best > 1 && best < 8)
+  found <- smoothing(t, w)
+  expect_equal(found$width, widths[[best]])
+  expect_equal(crossprod(found$root), covariance)
+})
+
+test_that("smooth densities have the mean and covariance of the points", {
+  t <- normal_points(30, 2, 12) %*% matrix(c(1, 0.5, 0, 0.7), 2)
+  w <- proportions(seq_len(30))
+  mean <- colSums(w * t)
+  covariance <- crossprod(sweep(t, 2, mean) * sqrt(w))
+  side <- seq(-7, 7, by = 0.1)
+  grid <- as.matrix(expand.grid(side, side))
+  mass <- 0.01 * as.vector(smooth_density(t, w, grid))
+  expect_equal(sum(mass), 1, tolerance = 1e-6)
+  expect_equal(colSums(mass * grid), mean,
+    tolerance = 1e-6, ignore_attr = TRUE
+  )
+  expect_equal(
+    crossprod(sweep(grid, 2, mean) * sqrt(mass)), covariance,
+    tolerance = 1e-6, ignore_attr = TRUE
+  )
 })
 
 test_that("all types are of one distribution", {

@@ -43,6 +43,19 @@ test_that("summaries are those of kdr(), in every method", {
   expect_true(is.na(predict(learned, rbind(NA, new[1, ]))[1, 1]))
 })
 
+test_that("summaries are scaled, those of new observations as the pairs'", {
+  pairs <- noisy_pairs(100, 4)
+  new <- noisy_pairs(5, 4, 7)$y
+  found <- kdr(pairs$x, pairs$y, k = 2)
+  fit <- kbr(pairs$x, pairs$y, summaries = found, scale = TRUE, seed = 1)
+  own <- kbr(pairs$x, unname(predict(found)), scale = TRUE, seed = 1)
+  expect_equal(
+    predict(fit, new), predict(own, unname(predict(found, new))),
+    tolerance = 1e-10, ignore_attr = TRUE
+  )
+  expect_equal(predict(fit, pairs$y), fitted(fit), ignore_attr = TRUE)
+})
+
 test_that("summaries of rounds weigh as their pairs do", {
   pairs <- noisy_pairs(100, 4)
   found <- kdr(pairs$x, pairs$y, k = 2)

@@ -1,5 +1,6 @@
 # kdr(): its matrix by dense algebra, gradients by differences, and known
-# directions.
+# directions. Seen to fail: left-out rows used to choose k, ties scored by their
+# largest rank, the best k instead of the smallest that is nearly as good.
 
 points_of <- function(n, d, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d), n, d))
@@ -185,6 +186,40 @@ test_that("the number of directions is a share, or chosen", {
   expect_identical(ncol(auto$directions), 2L)
   expect_identical(auto$choice$k, c(1, 2, 3, 4, 5, 6))
   expect_gt(auto$choice$error[[1]], auto$choice$error[[2]] + 0.1)
+})
+
+test_that("rows that are left out do not predict themselves", {
+  # Predictions p of left-out rows do not depend on their targets t, so that
+  # |t - p|^2 + |-t - p|^2 = 2 |t|^2 + 2 |p|^2.
+  z <- points_of(40, 3)
+  targets <- cbind(sin(z[, 1]), z[, 2]^2) + 0.3 * points_of(40, 2, seed = 2)
+  held <- rep(c(TRUE, FALSE), c(15, 25))
+  settings <- list(
+    kernel_y = kernel_gaussian(), rank = 30, eps = NULL, rows = 40,
+    column_steps = 2
+  )
+  losses <- function(sign) {
+    targets[held, ] <- sign * targets[held, ]
+    fold_losses(z, targets, held, 1:3, settings)
+  }
+  expect_equal(
+    losses(1) + losses(-1), 2 * rowSums(targets[held, ]^2) + 2 * losses(0)
+  )
+})
+
+test_that("as few directions as explain nearly as much as the best number", {
+  choice <- data.frame(k = c(1, 2, 3, 5), error = c(0.5, 0.306, 0.3, 0.4))
+  expect_identical(chosen_k(choice), 2)
+  choice$error[[2]] <- 0.308
+  expect_identical(chosen_k(choice), 3)
+  expect_identical(chosen_k(data.frame(k = 1:2, error = c(1.2, 1.1))), 2L)
+})
+
+test_that("normal scores of ties are those of their mean rank", {
+  y <- cbind(c(3, 1, 2, 2, 9), c(4, 4, 4, 0, 0))
+  found <- kdr_scaled(kdr_scaling(y, "normal"), y)
+  ranks <- cbind(c(4, 1, 2.5, 2.5, 5), c(4, 4, 4, 1.5, 1.5))
+  expect_equal(found, stats::qnorm((ranks - 0.5) / 5))
 })
 
 test_that("summaries are projections, of new observations too", {

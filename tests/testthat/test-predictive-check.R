@@ -2,7 +2,8 @@
 # the posterior predicts.
 #
 # Null hypothesis: the new point and the others are exchangeable. Bounds on
-# counts are binomial, with false alarm below 1e-4 each.
+# counts are binomial, with false alarm below 1e-4 each. Seen to fail: draws of
+# pairs with equal weights, references among the others.
 
 simulator <- function(x) {
   cbind(u = x[, 1], v = x[, 1]^2) + 0.5 * stats::rnorm(2 * nrow(x))
@@ -135,18 +136,25 @@ test_that("new observations of the simulator pass", {
 
 test_that("draws that are compared come from the posterior", {
   seen <- c(u = 1, v = 1.2)
-  here <- one_observation(fit, seen)
-  states <- here$fit$data$states
-  p <- as.vector(predict(fit, rbind(seen), type = "probability"))
-  drawn <- withr::with_seed(4, posterior_states(here, 20000))
-  mean <- sum(p * states)
-  sd <- sqrt(sum(p * (states - mean)^2))
-  expect_lt(abs(mean(drawn) - mean), 4.5 * sd / sqrt(20000))
-  # Which states: by chi-squared, those that are expected at least 10 times
-  often <- p * 20000 > 10
-  count <- tabulate(match(drawn, states), 400)
-  chi <- sum((count - 20000 * p)[often]^2 / (20000 * p[often]))
-  expect_lt(chi, stats::qchisq(1 - 1e-5, sum(often)))
+  rule <- kbr_rule(pairs)
+  # Pairs weigh alike in `fit`: here those nearby weigh more.
+  local <- fit
+  local$adjustment$choice$width <- 0.2
+  for (fit in list(rule, local)) {
+    here <- one_observation(fit, seen)
+    states <- here$fit$data$states
+    p <- as.vector(predict(fit, rbind(seen), type = "probability"))
+    expect_gt(max(p), 2 / 400)
+    drawn <- withr::with_seed(4, posterior_states(here, 20000))
+    mean <- sum(p * states)
+    sd <- sqrt(sum(p * (states - mean)^2))
+    expect_lt(abs(mean(drawn) - mean), 4.5 * sd / sqrt(20000))
+    # Which states: by chi-squared, those that are expected at least 10 times
+    often <- p * 20000 > 10
+    count <- tabulate(match(drawn, states), 400)
+    chi <- sum((count - 20000 * p)[often]^2 / (20000 * p[often]))
+    expect_lt(chi, stats::qchisq(1 - 1e-5, sum(often)))
+  }
 })
 
 test_that("the posterior predicts what it has seen, or not", {
