@@ -18,7 +18,8 @@
 #' Without `pairs` those of the fit are used: they are divided into `folds`
 #' blocks in the order given, and each block is predicted by a fit of the
 #' others, with the same kernels, bandwidths and scaling, n times `eps`, and
-#' `delta` changed as [tune_kbr()] does. These fits have fewer pairs, so they
+#' `delta` changed as [tune_kbr()] does; learned summaries are learned again.
+#' These fits have fewer pairs, so they
 #' may be a little worse. If settings were chosen with the same pairs, the check
 #' is a little too kind. With `pairs`, which must not be those of the fit, the
 #' fit itself is checked.
@@ -234,7 +235,8 @@ calibrate_block <- function(block, shared) {
   )
 }
 
-#' The fit of some of its rows, with the same kernels; n eps stays as it is
+#' The fit of some of its rows, with the same kernels; n eps stays as it is, and
+#' learned summaries are learned again
 #' @noRd
 fit_rows <- function(fit, rows) {
   more <- fit$time / length(rows)
@@ -245,6 +247,7 @@ fit_rows <- function(fit, rows) {
   if (fit$settings$method == "kbr") {
     fit$settings$delta <- more * fit$settings$delta
   }
+  fit <- relearn_summaries(fit)
   fit$features <- kbr_features(
     fit, fit$features$states$kernel, fit$features$observations$kernel
   )

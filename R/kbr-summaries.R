@@ -34,7 +34,7 @@ choose_summaries <- function(fit, given) {
     return(with_summaries(fit, wanted))
   }
   if (identical(wanted, "learn")) {
-    return(with_summaries(fit, learned_summaries(fit)))
+    return(with_summaries(fit, learned_summaries(fit), TRUE))
   }
   if (is.null(wanted) && summaries_possible(fit, given)) {
     return(try_summaries(fit, given))
@@ -42,13 +42,15 @@ choose_summaries <- function(fit, given) {
   fit
 }
 
-learned_summaries <- function(fit) {
-  kdr(unname(fit$data$states), unname(fit$data$observations))
+learned_summaries <- function(fit, k = "auto") {
+  kdr(unname(fit$data$states), unname(fit$data$observations), k)
 }
 
-with_summaries <- function(fit, found) {
+#' @param found A result of `kdr()`; `learned`: from the pairs of the fit?
+#' @noRd
+with_summaries <- function(fit, found, learned = FALSE) {
   fit$settings$summaries <- list(
-    directions = found$directions, scaling = found$scaling
+    directions = found$directions, scaling = found$scaling, learned = learned
   )
   fit$settings$scaling$observations <- scaling_learn(
     summarised(fit, fit$data$observations), factor(), fit$settings$scale
@@ -92,7 +94,16 @@ try_summaries <- function(fit, given) {
     return(fit)
   }
   all <- length(rows) == fit$time
-  with_summaries(fit, if (all) found else learned_summaries(fit))
+  with_summaries(fit, if (all) found else learned_summaries(fit), TRUE)
+}
+
+# For fits to some of the rows: as many, learned from these alone
+relearn_summaries <- function(fit) {
+  if (!isTRUE(fit$settings$summaries$learned)) {
+    return(fit)
+  }
+  k <- summarised_columns(fit)
+  with_summaries(fit, learned_summaries(fit, k), TRUE)
 }
 
 trial_adjustment <- function(fit, given, unit = NULL) {

@@ -44,7 +44,7 @@ kbr_settings_layout <- layout(
   support = where(method == "adjusted", bounds_of(states)),
   summaries = maybe(holds(layout(
     directions = numeric_matrix(columns), .d = columns,
-    scaling = holds(kdr_scaling_layout)
+    scaling = holds(kdr_scaling_layout), learned = flags()
   ))),
   .inputs = summary_count(summaries, columns),
   scaling = holds(layout(

@@ -93,11 +93,27 @@ test_that("columns that all inform about the states are kept as they are", {
   expect_null(fit$settings$summaries)
 })
 
-test_that("fits with summaries are calibrated by refits, and kept in files", {
-  pairs <- noisy_pairs(150, 4)
+test_that("blocks of calibrate() do not see summaries of what they leave out", {
+  pairs <- noisy_pairs(100, 4)
   fit <- quiet(kbr(pairs$x, pairs$y, summaries = "learn", seed = 1))
-  checked <- quiet(calibrate(fit, n = 100, folds = 2, seed = 1))
-  expect_gt(min(checked$tests$p), 0.001)
+  rows <- 1:60
+  part <- quiet(fit_rows(fit, rows))
+  k <- ncol(fit$settings$summaries$directions)
+  expect_equal(
+    part$settings$summaries$directions,
+    kdr(pairs$x[rows, ], pairs$y[rows, ], k)$directions,
+    ignore_attr = TRUE
+  )
+  found <- kdr(pairs$x, pairs$y, 2)
+  given <- kbr(pairs$x, pairs$y, summaries = found, seed = 1)
+  expect_identical(
+    quiet(fit_rows(given, rows))$settings$summaries, given$settings$summaries
+  )
+})
+
+test_that("fits with summaries are kept in files, and damage is found", {
+  pairs <- noisy_pairs(60, 4)
+  fit <- quiet(kbr(pairs$x, pairs$y, summaries = "learn", seed = 1))
   file <- withr::local_tempfile()
   saveRDS(fit, file)
   expect_identical(predict(readRDS(file)), predict(fit))
