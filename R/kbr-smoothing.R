@@ -4,11 +4,17 @@
 smoothing_points <- 300
 smoothing_factors <- c(1, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08)
 
+# Widths of single points: these factors of the distance of so near a neighbour
+near_rank <- 8
+near_factors <- c(1, 0.7, 0.5, 0.35, 0.25)
+
 #' Gaussian smoothing of weighted points, with the width of largest left-out
-#' likelihood
+#' likelihood, (K46), or a width for each point, (K49)
 #' @param t Points, n x d; `w` their weights, which sum to one.
 #' @return List of `root` (d x d: the upper Cholesky factor of the covariance of
-#'   the points), `mean` (d) and `width` (relative to it).
+#'   the points), `mean` (d) and `width` (relative to it); `near`, if points
+#'   have widths of their own: some `points`, whitened, the `factor`, and by how
+#'   much the smoothing would spread them.
 #' @noRd
 smoothing <- function(t, w) {
   mean <- colSums(w * t)
@@ -21,15 +27,58 @@ smoothing <- function(t, w) {
   z <- whiten(centred[rows, , drop = FALSE], root)
   d <- ncol(t)
   usual <- (4 / ((d + 2) * max(1 / sum(w^2), 1)))^(1 / (d + 4))
-  width <- usual
-  if (length(rows) > 2) {
-    squares <- as.matrix(stats::dist(z))^2
-    scores <- vapply(smoothing_factors, function(factor) {
-      left_out_likelihood(squares, counts / sum(counts), usual * factor, d)
-    }, 0)
-    width <- usual * smoothing_factors[[which.max(scores)]]
+  out <- list(root = root, mean = mean, width = usual)
+  if (length(rows) <= 2) {
+    return(out)
   }
-  list(root = root, mean = mean, width = width)
+  squares <- as.matrix(stats::dist(z))^2
+  share <- counts / sum(counts)
+  fixed <- best_left_out(squares, share, as.list(usual * smoothing_factors), d)
+  out$width <- fixed$width
+  if (length(rows) < 2 * near_rank) {
+    return(out)
+  }
+  reach <- neighbour_distances(squares)
+  near <- best_left_out(
+    squares, share, lapply(near_factors, function(c) c * reach), d
+  )
+  if (clearly_more(near$values - fixed$values, share)) {
+    out$near <- list(
+      points = z, factor = near_factors[[near$which]],
+      spread = sqrt(1 + sum(share * near$width^2))
+    )
+  }
+  out
+}
+
+#' The best of some widths, each a number or one per point
+#' @return List of `width`, `which`, and `values`: log densities of left-out
+#'   points.
+#' @noRd
+best_left_out <- function(squares, w, widths, d) {
+  values <- lapply(widths, function(width) left_out_log(squares, w, width, d))
+  best <- which.max(vapply(values, function(v) sum(w * v), 0))
+  list(width = widths[[best]], which = best, values = values[[best]])
+}
+
+# By more than two standard errors
+clearly_more <- function(gain, w) {
+  mean <- sum(w * gain)
+  mean > 2 * sqrt(sum(w * (gain - mean)^2) / length(gain))
+}
+
+# Of the neighbour of a given rank in each row; points that coincide are none
+neighbour_distances <- function(squares) {
+  squares[squares < 1e-12] <- Inf
+  k <- min(near_rank, ncol(squares))
+  sqrt(apply(squares, 1, function(v) sort(v, partial = k)[[k]]))
+}
+
+own_widths <- function(s, t) {
+  z <- whiten(sweep(t, 2, s$mean), s$root)
+  squares <- outer(rowSums(z^2), rowSums(s$near$points^2), "+") -
+    2 * tcrossprod(z, s$near$points)
+  s$near$factor * neighbour_distances(squares)
 }
 
 # Rows in units in which the covariance is one
@@ -41,11 +90,13 @@ covariance_root <- function(covariance) {
   chol(covariance + diag(1e-10 * size, nrow(covariance)))
 }
 
-left_out_likelihood <- function(squares, w, width, d) {
-  kernel <- exp(-squares / (2 * width^2))
+# Log densities of points given the others; columns of the kernel are points
+left_out_log <- function(squares, w, width, d) {
+  least <- min(width)
+  kernel <- exp(-squares / rep(2 * width^2, each = nrow(squares)))
   diag(kernel) <- 0
-  density <- as.vector(kernel %*% w) / (1 - w)
-  sum(w * log(pmax(density, 1e-300))) - d * log(width)
+  density <- as.vector(kernel %*% (w * (least / width)^d)) / (1 - w)
+  log(pmax(density, 1e-300)) - d * log(least)
 }
 
 #' Draws from the smooth density with the mean and covariance of the points
@@ -55,6 +106,12 @@ smooth_draws <- function(t, w, n) {
   # In random order: copies of a point follow each other.
   rows <- systematic_rows(w, n)[sample.int(n)]
   noise <- matrix(stats::rnorm(n * ncol(t)), n) %*% s$root
+  if (!is.null(s$near)) {
+    drawn <- unique(rows)
+    widths <- own_widths(s, t[drawn, , drop = FALSE])[match(rows, drawn)]
+    moved <- sweep(t[rows, , drop = FALSE], 2, s$mean) + widths * noise
+    return(sweep(moved / s$near$spread, 2, s$mean, "+"))
+  }
   draws <- sweep(t[rows, , drop = FALSE], 2, s$mean) + s$width * noise
   sweep(draws / sqrt(1 + s$width^2), 2, s$mean, "+")
 }
@@ -98,6 +155,9 @@ kbr_density.kb_kbr_at <- function(fit, seen, at, bandwidth) {
 # On the line, at rows of `at`
 smooth_density <- function(t, w, at) {
   s <- smoothing(t, w)
+  if (!is.null(s$near)) {
+    return(near_density(s, t, w, at))
+  }
   shrunk <- sqrt(1 + s$width^2)
   points <- sweep(t, 2, s$mean) / shrunk
   width <- s$width / shrunk
@@ -107,4 +167,24 @@ smooth_density <- function(t, w, at) {
   )
   log_size <- sum(log(diag(s$root))) + ncol(t) * log(sqrt(2 * pi) * width)
   values * exp(-log_size)
+}
+
+# Each point with its own width; of many points as many as draws would have
+near_points <- 5000
+
+near_density <- function(s, t, w, at) {
+  rows <- if (nrow(t) > near_points) {
+    systematic_rows(w, near_points)
+  } else {
+    which(w > 0)
+  }
+  w <- if (nrow(t) > near_points) rep(1 / near_points, near_points) else w[rows]
+  t <- t[rows, , drop = FALSE]
+  widths <- own_widths(s, t) / s$near$spread
+  points <- t(whiten(sweep(t, 2, s$mean), s$root)) / s$near$spread
+  at <- whiten(sweep(at, 2, s$mean), s$root)
+  size <- exp(-sum(log(diag(s$root)))) / (sqrt(2 * pi) * widths)^nrow(points)
+  vapply(seq_len(nrow(at)), function(i) {
+    sum(w * size * exp(-colSums((points - at[i, ])^2) / (2 * widths^2)))
+  }, 0)
 }

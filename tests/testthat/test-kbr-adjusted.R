@@ -4,8 +4,8 @@
 # fixed by seeds, so nothing is left to chance. Seen to fail: leverage left out,
 # the prior's weights left out of (K41) or (K43), residuals that vary not scaled
 # back, draws or densities not shrunk, a density without the slope of the map to
-# the line, twice the width of the smoothing, a pair with weight in its own
-# score.
+# the line, twice the width of the smoothing, widths of points not shrunk, a pair
+# with weight in its own score.
 
 quiet <- function(expr) suppressWarnings(expr, classes = "kb_warning")
 
@@ -193,6 +193,42 @@ test_that("the smoothing has the largest left-out likelihood", {
   found <- smoothing(t, w)
   expect_equal(found$width, widths[[best]])
   expect_equal(crossprod(found$root), covariance)
+})
+
+test_that("points have widths of their own where these are likelier, (K49)", {
+  # A narrow peak on a wide base; weights as above
+  t <- normal_points(100, 2, 13) * rep(c(1, 0.02), 50)
+  w <- rep(2:4, c(30, 40, 30)) / 300
+  found <- smoothing(t, w)
+  centred <- sweep(t, 2, colSums(w * t))
+  covariance <- crossprod(centred * sqrt(w))
+  z <- centred %*% solve(chol(covariance))
+  reach <- apply(as.matrix(stats::dist(z)), 1, function(v) sort(v)[[9]])
+  widths <- found$near$factor * unname(reach)
+  expect_equal(own_widths(found, t), widths, tolerance = 1e-6)
+  spread <- sum(w * widths^2)
+  by_hand <- function(at) {
+    each <- vapply(1:100, function(i) {
+      shrunk <- colSums(w * t) + centred[i, ] / sqrt(1 + spread)
+      size <- covariance * widths[[i]]^2 / (1 + spread)
+      off <- at - shrunk
+      w[[i]] * exp(-sum(off * solve(size, off)) / 2) /
+        (2 * pi * sqrt(det(size)))
+    }, 0)
+    sum(each)
+  }
+  at <- rbind(c(0, 0), c(0.01, -0.02), c(1, 0.5), c(-2, 1))
+  expect_equal(smooth_density(t, w, at), apply(at, 1, by_hand),
+    tolerance = 1e-6
+  )
+  withr::local_seed(14)
+  draws <- smooth_draws(t, w, 4e4)
+  expect_equal(stats::cov(draws), covariance, tolerance = 0.04)
+  # Half of the points are in the peak, within 4 of their sd; one width for all
+  # leaves 3% there.
+  expect_gt(mean(rowSums(draws^2) < 0.08^2), 0.45)
+  # One width is enough for normal points.
+  expect_null(smoothing(normal_points(60, 1, 15), rep(1 / 60, 60))$near)
 })
 
 test_that("smooth densities have the mean and covariance of the points", {
