@@ -1,8 +1,8 @@
 #include "glue/kernel_from_r.hpp"
 
+#include "core/incomplete_cholesky.hpp"
 #include "core/linalg.hpp"
 #include "core/median_distance.hpp"
-#include "kernelbayes/incomplete_cholesky.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernel_tiles.hpp"
+#include "kernelbayes/kernel_tiles.hpp"
 
 namespace kernelbayes {
 namespace tie_order {

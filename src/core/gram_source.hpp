@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "kernel.hpp"
+#include "kernelbayes/kernel.hpp"
 
 namespace kernelbayes {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernel_tiles.hpp"
+#include "kernelbayes/kernel_tiles.hpp"
 
 namespace kernelbayes {
 
