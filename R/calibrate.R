@@ -19,10 +19,9 @@
 #' blocks in the order given, and each block is predicted by a fit of the
 #' others, with the same kernels, bandwidths and scaling, n times `eps`, and
 #' `delta` changed as [tune_kbr()] does; learned summaries are learned again.
-#' These fits have fewer pairs, so they
-#' may be a little worse. If settings were chosen with the same pairs, the check
-#' is a little too kind. With `pairs`, which must not be those of the fit, the
-#' fit itself is checked.
+#' These fits have fewer pairs, so they may be a little worse. If settings were
+#' chosen with the same pairs, the check is a little too kind. With `pairs`,
+#' which must not be those of the fit, the fit itself is checked.
 #'
 #' Calibration holds over the prior, not at each observation: a posterior that
 #' is always the prior is calibrated, too. `skill` tells them apart.
@@ -240,9 +239,7 @@ calibrate_block <- function(block, shared) {
 #' @noRd
 fit_rows <- function(fit, rows) {
   more <- fit$time / length(rows)
-  fit$data <- lapply(fit$data, function(m) m[rows, , drop = FALSE])
-  fit$time <- length(rows)
-  fit$sequence <- seq_along(rows)
+  fit <- take_pairs(fit, rows)
   fit$settings$eps <- more * fit$settings$eps
   if (fit$settings$method == "kbr") {
     fit$settings$delta <- more * fit$settings$delta
@@ -253,6 +250,13 @@ fit_rows <- function(fit, rows) {
   )
   fit$gram_states <- features_gram_cpp(fit$features$states$factor, NULL)
   set_prior(fit, fit$prior)
+}
+
+take_pairs <- function(fit, rows) {
+  fit$data <- lapply(fit$data, function(m) m[rows, , drop = FALSE])
+  fit$time <- length(rows)
+  fit$sequence <- seq_along(rows)
+  fit
 }
 
 refuse_own_pairs <- function(fit) {

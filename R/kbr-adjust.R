@@ -154,7 +154,7 @@ learn_adjustment <- function(fit, unit = NULL) {
   table <- locality_table()
   if (is.null(unit)) unit <- residual_unit(model$mean)
   scores <- locality_scores(model, spaces, w, table, unit)
-  chosen <- choose_locality(scores)
+  chosen <- simplest_choice(scores)
   choice <- table[chosen, ]
   out <- list(
     mean = for_new_rows(model$mean), moments = for_new_rows(moments),

@@ -98,7 +98,7 @@ energy_score <- function(x) {
 
 # The simplest choice that is not worse than the best by more than half the
 # standard error of the difference
-choose_locality <- function(scores) {
+simplest_choice <- function(scores) {
   best <- which.min(colMeans(scores))
   behind <- scores - scores[, best]
   se <- apply(behind, 2, stats::sd) / sqrt(nrow(scores))

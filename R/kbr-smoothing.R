@@ -12,9 +12,9 @@ near_factors <- c(1, 0.7, 0.5, 0.35, 0.25)
 #' likelihood, (K46), or a width for each point, (K49)
 #' @param t Points, n x d; `w` their weights, which sum to one.
 #' @return List of `root` (d x d: the upper Cholesky factor of the covariance of
-#'   the points), `mean` (d) and `width` (relative to it); `near`, if points
-#'   have widths of their own: some `points`, whitened, the `factor`, and by how
-#'   much the smoothing would spread them.
+#'   the points), `mean` (d), `width` (relative to it) and `spread` (by how
+#'   much the smoothing would widen them); `near`, if points have widths of
+#'   their own: some `points`, whitened, and the `factor`.
 #' @noRd
 smoothing <- function(t, w) {
   mean <- colSums(w * t)
@@ -27,7 +27,9 @@ smoothing <- function(t, w) {
   z <- whiten(centred[rows, , drop = FALSE], root)
   d <- ncol(t)
   usual <- (4 / ((d + 2) * max(1 / sum(w^2), 1)))^(1 / (d + 4))
-  out <- list(root = root, mean = mean, width = usual)
+  out <- list(
+    root = root, mean = mean, width = usual, spread = sqrt(1 + usual^2)
+  )
   if (length(rows) <= 2) {
     return(out)
   }
@@ -35,6 +37,7 @@ smoothing <- function(t, w) {
   share <- counts / sum(counts)
   fixed <- best_left_out(squares, share, as.list(usual * smoothing_factors), d)
   out$width <- fixed$width
+  out$spread <- sqrt(1 + fixed$width^2)
   if (length(rows) < 2 * near_rank) {
     return(out)
   }
@@ -43,10 +46,8 @@ smoothing <- function(t, w) {
     squares, share, lapply(near_factors, function(c) c * reach), d
   )
   if (clearly_more(near$values - fixed$values, share)) {
-    out$near <- list(
-      points = z, factor = near_factors[[near$which]],
-      spread = sqrt(1 + sum(share * near$width^2))
-    )
+    out$near <- list(points = z, factor = near_factors[[near$which]])
+    out$spread <- sqrt(1 + sum(share * near$width^2))
   }
   out
 }
@@ -74,7 +75,11 @@ neighbour_distances <- function(squares) {
   sqrt(apply(squares, 1, function(v) sort(v, partial = k)[[k]]))
 }
 
+# One width for all points, or one for each
 own_widths <- function(s, t) {
+  if (is.null(s$near)) {
+    return(s$width)
+  }
   z <- whiten(sweep(t, 2, s$mean), s$root)
   squares <- outer(rowSums(z^2), rowSums(s$near$points^2), "+") -
     2 * tcrossprod(z, s$near$points)
@@ -106,14 +111,11 @@ smooth_draws <- function(t, w, n) {
   # In random order: copies of a point follow each other.
   rows <- systematic_rows(w, n)[sample.int(n)]
   noise <- matrix(stats::rnorm(n * ncol(t)), n) %*% s$root
-  if (!is.null(s$near)) {
-    drawn <- unique(rows)
-    widths <- own_widths(s, t[drawn, , drop = FALSE])[match(rows, drawn)]
-    moved <- sweep(t[rows, , drop = FALSE], 2, s$mean) + widths * noise
-    return(sweep(moved / s$near$spread, 2, s$mean, "+"))
-  }
-  draws <- sweep(t[rows, , drop = FALSE], 2, s$mean) + s$width * noise
-  sweep(draws / sqrt(1 + s$width^2), 2, s$mean, "+")
+  drawn <- unique(rows)
+  widths <- rep_len(own_widths(s, t[drawn, , drop = FALSE]), length(drawn))
+  draws <- sweep(t[rows, , drop = FALSE], 2, s$mean) +
+    widths[match(rows, drawn)] * noise
+  sweep(draws / s$spread, 2, s$mean, "+")
 }
 
 #' @export
@@ -158,9 +160,8 @@ smooth_density <- function(t, w, at) {
   if (!is.null(s$near)) {
     return(near_density(s, t, w, at))
   }
-  shrunk <- sqrt(1 + s$width^2)
-  points <- sweep(t, 2, s$mean) / shrunk
-  width <- s$width / shrunk
+  points <- sweep(t, 2, s$mean) / s$spread
+  width <- s$width / s$spread
   values <- embedding_values(
     whiten(points, s$root), w, kernel_gaussian(width),
     whiten(sweep(at, 2, s$mean), s$root)
@@ -173,15 +174,12 @@ smooth_density <- function(t, w, at) {
 near_points <- 5000
 
 near_density <- function(s, t, w, at) {
-  rows <- if (nrow(t) > near_points) {
-    systematic_rows(w, near_points)
-  } else {
-    which(w > 0)
+  if (nrow(t) > near_points) {
+    t <- t[systematic_rows(w, near_points), , drop = FALSE]
+    w <- 1 / near_points
   }
-  w <- if (nrow(t) > near_points) rep(1 / near_points, near_points) else w[rows]
-  t <- t[rows, , drop = FALSE]
-  widths <- own_widths(s, t) / s$near$spread
-  points <- t(whiten(sweep(t, 2, s$mean), s$root)) / s$near$spread
+  widths <- own_widths(s, t) / s$spread
+  points <- t(whiten(sweep(t, 2, s$mean), s$root)) / s$spread
   at <- whiten(sweep(at, 2, s$mean), s$root)
   size <- exp(-sum(log(diag(s$root)))) / (sqrt(2 * pi) * widths)^nrow(points)
   vapply(seq_len(nrow(at)), function(i) {

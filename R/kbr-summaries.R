@@ -65,8 +65,7 @@ summarised <- function(fit, y) {
 }
 
 summarised_columns <- function(fit) {
-  by <- fit$settings$summaries
-  ncol(if (is.null(by)) fit$data$observations else by$directions)
+  summary_count(fit$settings$summaries, ncol(fit$data$observations))
 }
 
 # A kernel with a bandwidth of its own was chosen for the observations.
@@ -81,16 +80,13 @@ summaries_possible <- function(fit, given) {
 # more than half the standard error
 try_summaries <- function(fit, given) {
   rows <- spread_over(fit$time, min(fit$time, summary_pairs))
-  some <- fit
-  some$data <- lapply(fit$data, function(m) m[rows, , drop = FALSE])
-  some$time <- length(rows)
+  some <- take_pairs(fit, rows)
   found <- learned_summaries(some)
   plain <- trial_adjustment(some, given)
   learned <- trial_adjustment(
     with_summaries(some, found), given, plain$mean$unit
   )
-  gain <- plain$left_out - learned$left_out
-  if (!isTRUE(mean(gain) > stats::sd(gain) / sqrt(length(gain)) / 2)) {
+  if (simplest_choice(cbind(plain$left_out, learned$left_out)) == 1) {
     return(fit)
   }
   all <- length(rows) == fit$time

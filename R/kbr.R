@@ -178,8 +178,9 @@ kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
                         kernel_y = kernel_gaussian(), prior = NULL, eps = NULL,
                         delta = NULL, rank = "auto", tol = NULL,
                         method = NULL, support = NULL, summaries = NULL,
-                        normalize = TRUE, scale = NULL, na_action = c("fail", "omit"),
-                        seed = NULL, progress = NULL, ...) {
+                        normalize = TRUE, scale = NULL,
+                        na_action = c("fail", "omit"), seed = NULL,
+                        progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   mould <- mould_formula(formula, data, na_action, "matrix")
