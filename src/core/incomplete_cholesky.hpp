@@ -74,7 +74,7 @@ class PivotedFactorisation {
     while (result_.rank() < max_rank && result_.residual_ > enough) {
       const Index limit = std::min(max_rank - result_.rank(), max_block);
       const pivoting::Block block = pivoting::block_among(
-          pivoting::nominate(residual_, place_, n_candidates), source_,
+          pivoting::nominate(residual_, place_, n_candidates()), source_,
           result_.panels_, limit, floor);
       if (block.size() == 0) return;
       append(block, enough);
@@ -84,8 +84,14 @@ class PivotedFactorisation {
   IncompleteCholesky result() && { return std::move(result_); }
 
  private:
-  static constexpr Index max_block = 64, n_candidates = 128;
+  static constexpr Index max_block = 64;
   static constexpr Index height = 128, width = tiles::n_columns;
+
+  // So many that blocks stay long among many points of nearly the same residual,
+  // and so few that they take little time beside the pass over all points.
+  Index n_candidates() const {
+    return std::max<Index>(128, residual_.size() / 256);
+  }
 
   // The columns of a block, up to the one that reaches the tolerance.
   void append(const pivoting::Block& block, double enough) {

@@ -74,15 +74,26 @@ class PanelMatrix {
 
   // The first columns, as many as `out` has.
   void copy_to(MatrixRef out) const {
-    for (Index l = 0; l < out.cols(); ++l) {
-      for (Index i = 0; i < rows_; i += lanes) {
-        std::copy_n(panel(i / lanes, l), std::min(lanes, rows_ - i),
-                    &out(i, l));
+    constexpr Index height = 128 * lanes;  // rows whose panels stay in the cache
+    for (Index first = 0; first < rows_; first += height) {
+      const Index rows = std::min(height, rows_ - first);
+      for (Index l = 0; l < out.cols(); ++l) {
+        copy_column(l, first, out.col(l).segment(first, rows));
       }
     }
   }
 
  private:
+  void copy_column(Index l, Index first,
+                   Eigen::Ref<Eigen::VectorXd> out) const {
+    const Index whole = out.size() / lanes * lanes;
+    const double* from = panel(first / lanes, l);
+    for (Index i = 0; i < whole; i += lanes, from += width * lanes) {
+      out.segment<lanes>(i).array() = Eigen::Map<const tiles::Lanes>(from);
+    }
+    std::copy_n(from, out.size() - whole, out.data() + whole);
+  }
+
   Index rows_, cols_ = 0;
   std::vector<std::unique_ptr<double[]>> slabs_;
 };
