@@ -42,23 +42,18 @@ ridge_left_out <- function(space, t) {
   rows <- spread_over(nrow(t), min(nrow(t), ridge_rows))
   some <- space$scores[rows, , drop = FALSE]
   spare <- spare_shares(some, w[rows], gains)
-  each <- lapply(seq_len(ncol(t)), function(j) {
-    coefficients <- gains * moments[, j]
-    residual <- (t[rows, j] - some %*% coefficients) / spare
-    best <- which.min(colSums(w[rows] * residual^2))
-    residual <- if (length(rows) == nrow(t)) {
-      residual[, best]
-    } else {
-      as.vector(t[, j] - space$scores %*% coefficients[, best]) /
-        spare_shares(space$scores, w, gains[, best])
-    }
-    list(residual, sum(w * residual^2), coefficients[, best])
-  })
-  part <- function(k) do.call(cbind, lapply(each, `[[`, k))
-  coefficients <- space$rotation %*% part(3)
+  best <- vapply(seq_len(ncol(t)), function(j) {
+    residual <- (t[rows, j] - some %*% (gains * moments[, j])) / spare
+    which.min(colSums(w[rows] * residual^2))
+  }, 0L)
+  gains <- gains[, best, drop = FALSE]
+  along <- gains * moments
+  residual <- (t - space$scores %*% along) /
+    spare_shares(space$scores, w, gains)
+  coefficients <- space$rotation %*% along
   list(
-    left_out = sweep(t - part(1), 2, center, "+"), loss = as.vector(part(2)),
-    coefficients = coefficients,
+    left_out = sweep(t - residual, 2, center, "+"),
+    loss = colSums(w * residual^2), coefficients = coefficients,
     intercept = as.vector(center - space$center %*% coefficients)
   )
 }
