@@ -123,6 +123,9 @@ kbr_questions <- function(newdata) {
     update = function(fit) update(fit, eps = 0.1),
     prior = function(fit) {
       update(fit, prior = list(points = matrix(0:1 / 2, 2)))
+    },
+    density = function(fit) {
+      predict(fit, newdata, type = "density", at = c(0, 1))
     }
   ))
 }
@@ -362,6 +365,11 @@ fuzz_cases <- function() {
         function() kbr(x ~ y, pairs_of(), seed = 1),
         kbr_questions(data.frame(y = c(-1, 0, 1)))
       ),
+      kbr_summaries = fit_case(function() {
+        pairs <- pairs_of()
+        y <- cbind(y = pairs$y, square = pairs$y^2)
+        kbr(pairs["x"], y, summaries = "learn", seed = 1)
+      }, kbr_questions(cbind(y = c(-1, 0, 1), square = c(1, 0, 1)))),
       kbr_hmm = fit_case(a_hmm, list(
         filter = function(hmm) kbr_filter(hmm, hmm_pairs()$observations[1:3]),
         print = function(hmm) print(hmm)
