@@ -33,7 +33,9 @@ simulate_rounds <- function(n, seed, batches, shared, support, rounds,
     if (r > 1) {
       inside <- pairs_inside(pairs, regions)
       regions[[r - 1]] <- with_local_seed(seeds[[rounds + r]], {
-        posterior_region(inside, observation, shared$prior_sampler, support)
+        posterior_region(inside, observation, shared$prior_sampler, support,
+          summaries = if (r > 2) regions[[r - 2]]$summaries
+        )
       })
       shared$region <- regions[[r - 1]]
     }
@@ -86,27 +88,30 @@ round_weights <- function(pairs, regions) {
 # Regions ----------------------------------------------------------------------
 
 #' Where the posterior's smooth density is high, as a part of the prior
-#' @return List: what the density needs, its `threshold` and the `share` of the
-#'   prior inside.
+#' @param summaries As in `kbr()`: as the round before chose.
+#' @return List: what the density needs, the `least` log density inside, the
+#'   `share` of the prior inside, and `summaries` for the next round.
 #' @noRd
-posterior_region <- function(pairs, observation, prior_sampler, support) {
-  fit <- kbr_of_rounds(pairs, support)
+posterior_region <- function(pairs, observation, prior_sampler, support,
+                             summaries = NULL) {
+  fit <- kbr_of_rounds(pairs, support, summaries)
   seen <- observe_one(fit, observation)
   at <- posterior_at(fit, seen, 1)
   draws <- smooth_draws(at$line, as.vector(at$weights), region_draws)
   region <- c(region_density(at, draws), list(
-    settings = fit$settings[c("support", "scaling")]
+    settings = fit$settings[c("support", "scaling")],
+    summaries = if (is.null(fit$settings$summaries)) "none" else "learn"
   ))
   prior <- simulated_rows(
     prior_sampler(region_prior), region_prior, "prior_sampler"
   )
-  density <- region_values(region, prior)
-  region$threshold <- min(
-    region_margin *
-      stats::quantile(region_values(region, line = draws), region_miss),
-    stats::quantile(density, 1 - least_region)
+  values <- region_log(region, region_place(region, prior))
+  drawn <- region_log(region, region_whiten(region, draws))
+  region$least <- min(
+    log(region_margin) + stats::quantile(drawn, region_miss),
+    stats::quantile(values, 1 - least_region)
   )
-  region$share <- max(mean(density >= region$threshold), least_region / 2)
+  region$share <- max(mean(values >= region$least), least_region / 2)
   region
 }
 
@@ -115,23 +120,48 @@ region_density <- function(at, draws) {
   s <- smoothing(at$line, as.vector(at$weights))
   rows <- spread_over(nrow(draws), smoothing_points)
   list(
-    points = whiten(sweep(draws[rows, , drop = FALSE], 2, s$mean), s$root),
+    points = region_whiten(s, draws[rows, , drop = FALSE]),
     mean = s$mean, root = s$root,
     width = sqrt(s$width^2 + region_smoothing^2)
   )
 }
 
-# The density of a region at states, or at states on the line
-region_values <- function(region, x = NULL, line = NULL) {
-  if (is.null(line)) line <- states_to_line(region, x)
-  embedding_values(
-    region$points, rep(1 / nrow(region$points), nrow(region$points)),
-    kernel_gaussian(region$width),
-    whiten(sweep(line, 2, region$mean), region$root)
-  )
+region_whiten <- function(region, line) {
+  whiten(sweep(line, 2, region$mean), region$root)
 }
 
-in_region <- function(region, x) region_values(region, x) >= region$threshold
+# States where the region's density sees them
+region_place <- function(region, x) {
+  region_whiten(region, states_to_line(region, x))
+}
+
+# Log density of a region at places. Where the density underflows the nearest
+# point decides: the prior may have no draw where it does not.
+region_log <- function(region, z) {
+  n <- nrow(region$points)
+  values <- embedding_values(
+    region$points, rep(1 / n, n), kernel_gaussian(region$width), z
+  )
+  far <- which(values < 1e-280)
+  nearest <- vapply(far, function(i) {
+    min(colSums((t(region$points) - z[i, ])^2))
+  }, 0)
+  out <- log(values)
+  out[far] <- -nearest / (2 * region$width^2) - log(n)
+  out
+}
+
+# The density is at most that of a point at the edge of the region's points:
+# most draws of the prior are outside by that alone.
+in_region <- function(region, x) {
+  z <- region_place(region, x)
+  reach <- sqrt(max(rowSums(region$points^2)))
+  gap <- pmax(sqrt(rowSums(z^2)) - reach, 0)
+  inside <- -gap^2 / (2 * region$width^2) >= region$least
+  near <- which(inside)
+  inside[near] <- region_log(region, z[near, , drop = FALSE]) >= region$least
+  inside
+}
 
 # Draws of the prior that fall into the region, and some that may not
 region_sampler <- function(prior_sampler, region) {
@@ -166,10 +196,10 @@ refuse_empty_region <- function() {
 
 # The result -------------------------------------------------------------------
 
-kbr_of_rounds <- function(pairs, support) {
+kbr_of_rounds <- function(pairs, support, summaries = NULL) {
   quietly_kbr(kbr(pairs$x, pairs$y,
     support = support, prior = list(weights = pairs$weights),
-    method = "adjusted", seed = 1
+    method = "adjusted", summaries = summaries, seed = 1
   ))
 }
 

@@ -3,7 +3,8 @@
 # Regions are random, but all is fixed by seeds. Standard errors in tests are
 # exact, at least 4 of them are allowed. Seen to fail: regions without their
 # share, equal weights of all pairs or of those in the last region, fits of
-# rounds without weights.
+# rounds without weights, a region of all states where the density underflows
+# at all draws of the prior.
 
 tail_prior <- function(n) stats::rnorm(n)
 noisy_state <- function(x) x + 0.2 * stats::rnorm(length(x))
@@ -15,7 +16,7 @@ interval <- function(low, high) {
       states = list(x_center = (low + high) / 2, x_scale = (high - low) / 2)
     )),
     points = matrix(0), mean = 0, root = matrix(1), width = 1,
-    threshold = exp(-1 / 2), share = stats::pnorm(high) - stats::pnorm(low)
+    least = -1 / 2, share = stats::pnorm(high) - stats::pnorm(low)
   )
 }
 
@@ -104,6 +105,39 @@ test_that("rounds find a posterior that few draws of the prior reach", {
     seed = 3, rounds = 3, observation = 2.5
   )
   expect_identical(again, pairs)
+})
+
+test_that("a region is where its density is, also where that underflows", {
+  region <- list(
+    settings = list(support = matrix(c(-Inf, Inf), 2, 2), scaling = list(
+      states = list(x_center = c(0, 0), x_scale = c(1, 1))
+    )),
+    points = normal_points(30, 2, 6), mean = c(1, 0),
+    root = chol(matrix(c(2, 0.5, 0.5, 1), 2)), width = 0.4, least = -3
+  )
+  x <- 12 * normal_points(2000, 2, 7)
+  z <- region_place(region, x)
+  squares <- outer(rowSums(z^2), rowSums(region$points^2), "+") -
+    2 * tcrossprod(z, region$points)
+  nearest <- apply(squares, 1, min)
+  exact <- log(rowMeans(exp((nearest - squares) / 0.32))) - nearest / 0.32
+  found <- region_log(region, z)
+  near <- exact > -600
+  expect_equal(found[near], exact[near])
+  expect_lt(max(abs(found - exact)), log(30) + 1e-9)
+  expect_gt(sum(!near), 10)
+  for (least in c(-1000, -30, -3, -1)) {
+    region$least <- least
+    expect_identical(in_region(region, x), found >= least)
+  }
+})
+
+test_that("a posterior that no draw of the prior reaches has a region", {
+  prior <- function(n) matrix(stats::rnorm(4 * n), n)
+  pairs <- kbr_simulate(prior, function(x) x + 1e-6 * prior(nrow(x)), 300,
+    seed = 8, rounds = 3, observation = c(1, 0, -1, 0.5)
+  )
+  expect_lt(max(pairs$rounds$prior_share[-1]), 0.0021)
 })
 
 test_that("rounds are refused where they cannot be", {
