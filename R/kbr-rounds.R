@@ -20,13 +20,16 @@ region_margin <- 0.1
 #' Pairs simulated in rounds
 #'
 #' @param shared,support,batches As in `simulate_pairs()`.
-#' @param observation Checked, one row.
+#' @param observation As in `kbr_simulate()`.
 #' @return Pairs in the last region, with `weights` and `rounds`.
 #' @noRd
 simulate_rounds <- function(n, seed, batches, shared, support, rounds,
                             observation) {
   sizes <- tabulate(rep_len(seq_len(rounds), n), rounds)
   seeds <- with_local_seed(seed, sample.int(.Machine$integer.max, 2 * rounds))
+  # One simulation shows what an observation has to be, before many are made.
+  pilot <- simulate_pairs(1, seeds[[rounds + 1]], 1, shared)
+  observation <- observation_like(observation, pilot$y)
   regions <- list()
   pairs <- NULL
   for (r in seq_len(rounds)) {
@@ -46,6 +49,29 @@ simulate_rounds <- function(n, seed, batches, shared, support, rounds,
     pairs <- bind_pairs(list(pairs, new))
   }
   finish_rounds(pairs, regions, observation)
+}
+
+#' An observation as one row with the names that simulations have
+#' @param y A simulation; its row may be missing.
+#' @noRd
+observation_like <- function(observation, y) {
+  given <- observation
+  if (is.data.frame(given)) given <- as.matrix(given)
+  if (is.null(dim(given))) given <- t(given)
+  fine <- is.numeric(given) && nrow(given) == 1 && all(is.finite(given)) &&
+    ncol(given) >= ncol(y) &&
+    (is.null(colnames(given)) || all(colnames(y) %in% colnames(given)))
+  if (fine && !is.null(colnames(given)) && !is.null(colnames(y))) {
+    given <- given[, colnames(y), drop = FALSE]
+  }
+  if (!fine || ncol(given) != ncol(y)) {
+    bad_argument(observation, "observation", paste(
+      "what the simulator returns for one state,",
+      counted(ncol(y), "finite number"),
+      if (!is.null(colnames(y))) paste("named", shorten(toString(colnames(y))))
+    ))
+  }
+  matrix(as.double(given), 1, dimnames = list(NULL, colnames(y)))
 }
 
 bind_pairs <- function(parts) {

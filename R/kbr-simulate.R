@@ -41,7 +41,8 @@
 #' @section Rounds:
 #' After each round [kbr()] is fitted to the pairs so far. A region is found
 #' that holds all but 0.1% of the posterior, and a margin: down to a tenth of
-#' the density there, smoothed; and at least 0.2% of the prior. The next round
+#' the density there, smoothed; and at least 0.2% of the prior. Learned summaries
+#' are tried in the first of these fits; the others do as it did. The next round
 #' draws states of the prior by rejection: 90% within the region, 10% anywhere.
 #' Only pairs in the last region are returned, with the weights
 #' \deqn{\Big(\sum_r \frac{n_r}{n}\big(0.1 + 0.9\,1_{R_r}(x) /
@@ -57,7 +58,8 @@
 #'   a simulator that fails for all states; if it fails for some there is a
 #'   warning of class `kb_warning_simulator`. After an interrupt the result has
 #'   the finished batches (`kb_warning_interrupted`); `kb_error_interrupted` if
-#'   there is none.
+#'   there is none. An `observation` that the simulator could not return is an
+#'   error of class `kb_error_argument`, after one simulation.
 #' @examples
 #' # the rate of a Poisson process from three summaries of its gaps
 #' pairs <- kbr_simulate(

@@ -152,6 +152,29 @@ test_that("rounds are refused where they cannot be", {
   refuse("observation", observation = 1)
 })
 
+test_that("an observation unlike simulations is refused before the first round", {
+  done <- 0
+  simulate <- function(x) {
+    done <<- done + NROW(x)
+    cbind(a = x, b = 2 * x)
+  }
+  for (wrong in list(1, 1:3, c(a = 1, c = 2), c(NA, 1), "a")) {
+    done <- 0
+    expect_error(
+      kbr_simulate(tail_prior, simulate, 200, rounds = 2, observation = wrong),
+      "observation", class = "kb_error_argument"
+    )
+    expect_lte(done, 1)
+  }
+  wanted <- rbind(c(a = 1, b = 2))
+  given <- list(
+    c(1, 2), c(b = 2, a = 1), data.frame(c = 0, a = 1, b = 2), rbind(1:2)
+  )
+  for (y in given) {
+    expect_identical(observation_like(y, simulate(0)), wanted)
+  }
+})
+
 test_that("failures of the simulator are kept apart", {
   fails <- function(x) ifelse(x > 1, NA, noisy_state(x))
   pairs <- NULL
