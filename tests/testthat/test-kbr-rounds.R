@@ -152,7 +152,7 @@ test_that("rounds are refused where they cannot be", {
   refuse("observation", observation = 1)
 })
 
-test_that("an observation unlike simulations is refused before the first round", {
+test_that("an observation unlike simulations is refused before rounds", {
   done <- 0
   simulate <- function(x) {
     done <<- done + NROW(x)
