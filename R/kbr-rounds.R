@@ -36,9 +36,7 @@ simulate_rounds <- function(n, seed, batches, shared, support, rounds,
     if (r > 1) {
       inside <- pairs_inside(pairs, regions)
       regions[[r - 1]] <- with_local_seed(seeds[[rounds + r]], {
-        posterior_region(inside, observation, shared$prior_sampler, support,
-          summaries = if (r > 2) regions[[r - 2]]$summaries
-        )
+        posterior_region(inside, observation, shared$prior_sampler, support)
       })
       shared$region <- regions[[r - 1]]
     }
@@ -114,19 +112,16 @@ round_weights <- function(pairs, regions) {
 # Regions ----------------------------------------------------------------------
 
 #' Where the posterior's smooth density is high, as a part of the prior
-#' @param summaries As in `kbr()`: as the round before chose.
-#' @return List: what the density needs, the `least` log density inside, the
-#'   `share` of the prior inside, and `summaries` for the next round.
+#' @return List: what the density needs, the `least` log density inside and the
+#'   `share` of the prior inside.
 #' @noRd
-posterior_region <- function(pairs, observation, prior_sampler, support,
-                             summaries = NULL) {
-  fit <- kbr_of_rounds(pairs, support, summaries)
+posterior_region <- function(pairs, observation, prior_sampler, support) {
+  fit <- kbr_of_rounds(pairs, support)
   seen <- observe_one(fit, observation)
   at <- posterior_at(fit, seen, 1)
   draws <- smooth_draws(at$line, as.vector(at$weights), region_draws)
   region <- c(region_density(at, draws), list(
-    settings = fit$settings[c("support", "scaling")],
-    summaries = if (is.null(fit$settings$summaries)) "none" else "learn"
+    settings = fit$settings[c("support", "scaling")]
   ))
   prior <- simulated_rows(
     prior_sampler(region_prior), region_prior, "prior_sampler"
@@ -222,10 +217,10 @@ refuse_empty_region <- function() {
 
 # The result -------------------------------------------------------------------
 
-kbr_of_rounds <- function(pairs, support, summaries = NULL) {
+kbr_of_rounds <- function(pairs, support) {
   quietly_kbr(kbr(pairs$x, pairs$y,
     support = support, prior = list(weights = pairs$weights),
-    method = "adjusted", summaries = summaries, seed = 1
+    method = "adjusted", seed = 1
   ))
 }
 

@@ -41,10 +41,9 @@
 #' @section Rounds:
 #' After each round [kbr()] is fitted to the pairs so far. A region is found
 #' that holds all but 0.1% of the posterior, and a margin: down to a tenth of
-#' the density there, smoothed; and at least 0.2% of the prior. Learned
-#' summaries are tried in the first of these fits; the others do as it did. The
-#' next round draws states of the prior by rejection: 90% within the region, 10%
-#' anywhere. Only pairs in the last region are returned, with the weights
+#' the density there, smoothed; and at least 0.2% of the prior. The next round
+#' draws states of the prior by rejection: 90% within the region, 10% anywhere.
+#' Only pairs in the last region are returned, with the weights
 #' \deqn{\Big(\sum_r \frac{n_r}{n}\big(0.1 + 0.9\,1_{R_r}(x) /
 #' \pi(R_r)\big)\Big)^{-1},}{1 / sum_r (n_r / n) (0.1 + 0.9 1(x in R_r) /
 #' pi(R_r)),}
