@@ -47,10 +47,15 @@ camera_data <- function() {
   stored <- read_camera(system.file("extdata", "camera.rds",
     package = "kernelbayes"
   ))
-  angles <- 1e-6 * undo_differences(stored$angles)
+  camera_of(stored$frames, 1e-6 * undo_differences(stored$angles))
+}
+
+# The list above, from bytes of the frames and angles in radians; also for the
+# paths that data-raw/camera/render.R makes.
+camera_of <- function(bytes, angles) {
   n <- nrow(angles)
   list(
-    frames = t(matrix(as.integer(stored$frames) / camera_levels, ncol = n)),
+    frames = t(matrix(as.integer(bytes) / camera_levels, ncol = n)),
     rotations = camera_rotations(angles), angles = angles,
     train = seq_len(n) <= n / 2
   )

@@ -1,28 +1,43 @@
 # Makes inst/extdata/camera.rds: Rscript data-raw/camera/render.R
+# Renders another path, for experiments; camera_from_file() of read.R reads it:
+#   Rscript data-raw/camera/render.R --speed=3 --seed=1 --output=file.rds
+#     [--frames=3600]
 #
 # Needs povray 3.7 (Debian package povray) and a system that forks. 3600 frames
 # of 20 x 20 RGB of the room in room.pov, along a smooth bounded path of yaw,
-# pitch and roll, without random numbers. --folder=f keeps the frames in f.
+# pitch and roll. The package's path has no random numbers. --folder=f keeps
+# the frames in f; --processes=3 renders in fewer processes than 6.
 
 n_frames <- 3600
 side <- 20
 
 # ---- the path ---------------------------------------------------------------
 
-# Two waves per angle; their periods, in frames, are primes. Angles are whole
-# microradians, so that the file stores them exactly.
-wave <- function(t, amplitude, period, phase) {
-  rowSums(mapply(function(a, p, f) a * sin(2 * pi * (t / p + f)),
-    amplitude, period, phase
-  ))
+# Two waves per angle. The package's periods, in frames, are primes; phases are
+# in periods.
+camera_waves <- list(
+  amplitude = cbind(yaw = c(1.3, 0.5), pitch = c(0.4, 0.2), roll = c(0.4, 0.2)),
+  period = cbind(yaw = c(353, 137), pitch = c(251, 97), roll = c(419, 157)),
+  phase = cbind(yaw = c(0, 0.2), pitch = c(0.9, 0.4), roll = c(0.7, 0.1))
+)
+
+# The same kind of motion elsewhere: other phases, and periods up to a quarter
+# longer or shorter.
+random_waves <- function(seed) {
+  set.seed(seed, "Mersenne-Twister", "Inversion", "Rejection")
+  out <- camera_waves
+  out$phase[] <- stats::runif(6)
+  out$period <- out$period * 1.25^stats::runif(6, -1, 1)
+  out
 }
 
-camera_path <- function(t = seq_len(n_frames)) {
-  radians <- cbind(
-    yaw = wave(t, c(1.3, 0.5), c(353, 137), c(0, 0.2)),
-    pitch = wave(t, c(0.4, 0.2), c(251, 97), c(0.9, 0.4)),
-    roll = wave(t, c(0.4, 0.2), c(419, 157), c(0.7, 0.1))
-  )
+# Angles are whole microradians, so that the file stores them exactly.
+camera_path <- function(t = seq_len(n_frames), waves = camera_waves) {
+  radians <- vapply(colnames(waves$phase), function(angle) {
+    rowSums(mapply(function(a, p, f) a * sin(2 * pi * (t / p + f)),
+      waves$amplitude[, angle], waves$period[, angle], waves$phase[, angle]
+    ))
+  }, numeric(length(t)))
   out <- round(1e6 * radians)
   storage.mode(out) <- "integer"
   out
@@ -40,11 +55,11 @@ write_poses <- function(rotations, file) {
 
 # One sample in each of 4 x 4 parts of a pixel, averaged (-J: no jitter). +KFF
 # is the last frame of the animation, +SF and +EF the first and last to render.
-render <- function(from, to, program = "povray") {
+render <- function(from, to, n, program = "povray") {
   log <- sprintf("log-%04d", from)
   status <- system2(program, c(
     "+Iroom.pov", "+Oframe.ppm", "+FP8", sprintf("+W%d +H%d", side, side),
-    sprintf("+KFI1 +KFF%d +SF%d +EF%d", n_frames, from, to),
+    sprintf("+KFI1 +KFF%d +SF%d +EF%d", n, from, to),
     "+AM1 +A0.0 +R4 -J", "-D", "-GA", "+WT1", "File_Gamma=sRGB"
   ), stdout = FALSE, stderr = log)
   if (status != 0) {
@@ -53,11 +68,11 @@ render <- function(from, to, program = "povray") {
 }
 
 # povray mostly waits, so several processes share one core well.
-render_all <- function(processes = 6) {
-  last <- round(n_frames * seq_len(processes) / processes)
+render_all <- function(n, processes) {
+  last <- round(n * seq_len(processes) / processes)
   from <- c(1, utils::head(last, -1) + 1)
   done <- parallel::mcmapply(render, from, last,
-    mc.cores = processes, SIMPLIFY = FALSE
+    MoreArgs = list(n = n), mc.cores = processes, SIMPLIFY = FALSE
   )
   problem <- Filter(function(x) inherits(x, "try-error"), done)
   if (length(problem) > 0) stop(problem[[1]])
@@ -75,14 +90,16 @@ read_ppm <- function(file) {
   utils::tail(bytes, n)
 }
 
-render_frames <- function(rotations, folder, here) {
+render_frames <- function(rotations, folder, here, processes) {
   dir.create(folder, showWarnings = FALSE, recursive = TRUE)
   file.copy(file.path(here, "room.pov"), folder, overwrite = TRUE)
   old <- setwd(folder)
   on.exit(setwd(old))
   write_poses(rotations, "poses.inc")
-  render_all()
-  files <- sprintf("frame%04d.ppm", seq_len(n_frames))
+  n <- nrow(rotations)
+  render_all(n, processes)
+  # povray writes all numbers as wide as the last.
+  files <- sprintf("frame%0*d.ppm", nchar(sprintf("%d", n)), seq_len(n))
   vapply(files, function(file) in_levels(read_ppm(file)), raw(3 * side^2),
     USE.NAMES = FALSE
   )
@@ -92,27 +109,70 @@ render_frames <- function(rotations, folder, here) {
 # the experiments add.
 in_levels <- function(bytes) as.raw(round(as.integer(bytes) * 63 / 255))
 
+# ---- files ------------------------------------------------------------------
+
+package_file <- function(root, frames_of, reader) {
+  angles <- camera_path()
+  list(
+    file = file.path(root, "inst", "extdata", "camera.rds"),
+    stored = list(
+      frames = frames_of(angles), angles = reader$take_differences(angles)
+    )
+  )
+}
+
+other_file <- function(options, frames_of) {
+  file <- options$option("output", "")
+  # Rendering takes minutes: know before it that the file can be written.
+  if (file == "" || !dir.exists(dirname(file))) {
+    options$refuse_arguments("--output must be a file in a folder that exists.")
+  }
+  speed <- number(options, "speed")
+  seed <- number(options, "seed")
+  n <- number(options, "frames", n_frames)
+  angles <- camera_path(speed * seq_len(n), random_waves(seed))
+  stored <- list(
+    frames = frames_of(angles), angles = angles, speed = speed, seed = seed
+  )
+  list(file = file, stored = stored)
+}
+
+# A number above 0, whole unless it is the speed
+number <- function(options, name, default = NA) {
+  text <- options$option(name, default)
+  out <- suppressWarnings(as.numeric(text))
+  if (!isTRUE(out > 0 && (name == "speed" || out == round(out)))) {
+    options$refuse_arguments(
+      paste0("--", name, " must be a number above 0; it is ", text, ".")
+    )
+  }
+  out
+}
+
 main <- function() {
   args <- grep("^--file=", commandArgs(), value = TRUE)
   here <- dirname(normalizePath(sub("^--file=", "", args[[1]])))
   root <- dirname(dirname(here))
   reader <- new.env()
+  options <- new.env()
   sys.source(file.path(root, "R", "camera-data.R"), reader)
-  folder <- sub("^--folder=", "", commandArgs(trailingOnly = TRUE))
-  if (length(folder) == 0) folder <- tempfile("camera")
-  angles <- camera_path()
-  rotations <- reader$camera_rotations(angles / 1e6)
-  frames <- render_frames(rotations, normalizePath(folder, mustWork = FALSE),
-    here
-  )
-  file <- file.path(root, "inst", "extdata", "camera.rds")
-  saveRDS(
-    list(frames = frames, angles = reader$take_differences(angles)), file,
-    version = 2, compress = "xz"
-  )
+  sys.source(file.path(root, "tools", "arguments.R"), options)
+  path <- c("speed", "seed", "output", "frames")
+  options$refuse_unknown(options = c(path, "folder", "processes"))
+  folder <- options$option("folder", tempfile("camera"))
+  frames_of <- function(angles) {
+    render_frames(reader$camera_rotations(angles / 1e6),
+      normalizePath(folder, mustWork = FALSE), here,
+      number(options, "processes", 6)
+    )
+  }
+  other <- any(startsWith(options$args, paste0("--", path)))
+  made <- if (other) other_file(options, frames_of) else
+    package_file(root, frames_of, reader)
+  saveRDS(made$stored, made$file, version = 2, compress = "xz")
   message(
-    file, ": ", file.size(file), " bytes, md5 ", tools::md5sum(file),
-    " (frames: ", digest_of(frames), ")"
+    made$file, ": ", file.size(made$file), " bytes, md5 ",
+    tools::md5sum(made$file), " (frames: ", digest_of(made$stored$frames), ")"
   )
 }
 

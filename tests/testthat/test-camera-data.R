@@ -77,6 +77,58 @@ test_that("the bytes are as rendered", {
   expect_identical(sum(micro * seq_len(3600)), -17516725496)
 })
 
+# The source tree's data-raw/camera, which an installed package does not have
+camera_tools <- function() {
+  root <- file.path("..", "..")
+  folder <- file.path(root, "data-raw", "camera")
+  skip_if_not(dir.exists(folder), "no source tree")
+  out <- new.env()
+  sys.source(file.path(folder, "render.R"), out)
+  sys.source(file.path(folder, "read.R"), out)
+  out$root <- root
+  out
+}
+
+test_that("the angles are the path that data-raw/camera/render.R renders", {
+  tools <- camera_tools()
+  expect_identical(1e-6 * tools$camera_path(), camera$angles)
+})
+
+test_that("other paths have waves of a seed, with the same amplitudes", {
+  tools <- camera_tools()
+  withr::local_preserve_seed()
+  waves <- tools$random_waves(2)
+  expect_identical(waves, tools$random_waves(2))
+  expect_identical(waves$amplitude, tools$camera_waves$amplitude)
+  many <- lapply(1:50, tools$random_waves)
+  factors <- sapply(many, `[[`, "period") / c(tools$camera_waves$period)
+  expect_equal(range(factors), c(0.8, 1.25), tolerance = 0.01)
+  phases <- sapply(many, `[[`, "phase")
+  expect_equal(range(phases), c(0, 1), tolerance = 0.01)
+  expect_identical(anyDuplicated(c(factors, phases)), 0L)
+  # At three times the speed, frame t shows what was frame 3 t.
+  every_third <- 3 * 1:20
+  expect_identical(
+    tools$camera_path(every_third, waves),
+    tools$camera_path(1:60, waves)[every_third, ]
+  )
+})
+
+test_that("camera_from_file() reads such a path as camera_data() does", {
+  tools <- camera_tools()
+  file <- withr::local_tempfile()
+  rows <- 1:10
+  bytes <- as.raw(round(63 * t(camera$frames[rows, ])))
+  saveRDS(list(
+    frames = matrix(bytes, 1200), angles = tools$camera_path(rows), speed = 1,
+    seed = 1
+  ), file)
+  expect_identical(tools$camera_from_file(file, tools$root), list(
+    frames = camera$frames[rows, ], rotations = camera$rotations[rows, ],
+    angles = camera$angles[rows, ], train = rep(c(TRUE, FALSE), each = 5)
+  ))
+})
+
 test_that("a file that is not the package's is an error", {
   error <- "kb_error_file"
   expect_error(read_camera(""), "camera data", class = error)
