@@ -252,13 +252,6 @@ fit_rows <- function(fit, rows) {
   set_prior(fit, fit$prior)
 }
 
-take_pairs <- function(fit, rows) {
-  fit$data <- lapply(fit$data, function(m) m[rows, , drop = FALSE])
-  fit$time <- length(rows)
-  fit$sequence <- seq_along(rows)
-  fit
-}
-
 refuse_own_pairs <- function(fit) {
   if (!is.null(fit$prior)) {
     bad_argument(NULL, "pairs", paste(

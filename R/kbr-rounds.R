@@ -53,23 +53,23 @@ simulate_rounds <- function(n, seed, batches, shared, support, rounds,
 #' @param y A simulation; its row may be missing.
 #' @noRd
 observation_like <- function(observation, y) {
+  wanted <- colnames(y)
   given <- observation
-  if (is.data.frame(given)) given <- as.matrix(given)
-  if (is.null(dim(given))) given <- t(given)
-  fine <- is.numeric(given) && nrow(given) == 1 && all(is.finite(given)) &&
-    ncol(given) >= ncol(y) &&
-    (is.null(colnames(given)) || all(colnames(y) %in% colnames(given)))
-  if (fine && !is.null(colnames(given)) && !is.null(colnames(y))) {
-    given <- given[, colnames(y), drop = FALSE]
+  if (is.numeric(given) && is.null(dim(given))) given <- t(given)
+  if (!is.null(wanted) && !is.null(colnames(given))) {
+    given <- given[, intersect(wanted, colnames(given)), drop = FALSE]
   }
-  if (!fine || ncol(given) != ncol(y)) {
+  if (is.data.frame(given)) given <- as.matrix(given)
+  fine <- is.numeric(given) && identical(dim(given), c(1L, ncol(y))) &&
+    all(is.finite(given))
+  if (!fine) {
     bad_argument(observation, "observation", paste(
       "what the simulator returns for one state,",
       counted(ncol(y), "finite number"),
-      if (!is.null(colnames(y))) paste("named", shorten(toString(colnames(y))))
+      if (!is.null(wanted)) paste("named", shorten(toString(wanted)))
     ))
   }
-  matrix(as.double(given), 1, dimnames = list(NULL, colnames(y)))
+  matrix(as.double(given), 1, dimnames = list(NULL, wanted))
 }
 
 bind_pairs <- function(parts) {
@@ -127,7 +127,7 @@ posterior_region <- function(pairs, observation, prior_sampler, support) {
     prior_sampler(region_prior), region_prior, "prior_sampler"
   )
   values <- region_log(region, region_place(region, prior))
-  drawn <- region_log(region, region_whiten(region, draws))
+  drawn <- region_log(region, whiten_about(region, draws))
   region$least <- min(
     log(region_margin) + stats::quantile(drawn, region_miss),
     stats::quantile(values, 1 - least_region)
@@ -141,19 +141,15 @@ region_density <- function(at, draws) {
   s <- smoothing(at$line, as.vector(at$weights))
   rows <- spread_over(nrow(draws), smoothing_points)
   list(
-    points = region_whiten(s, draws[rows, , drop = FALSE]),
+    points = whiten_about(s, draws[rows, , drop = FALSE]),
     mean = s$mean, root = s$root,
     width = sqrt(s$width^2 + region_smoothing^2)
   )
 }
 
-region_whiten <- function(region, line) {
-  whiten(sweep(line, 2, region$mean), region$root)
-}
-
 # States where the region's density sees them
 region_place <- function(region, x) {
-  region_whiten(region, states_to_line(region, x))
+  whiten_about(region, states_to_line(region, x))
 }
 
 # Log density of a region at places. Where the density underflows the nearest
@@ -164,9 +160,8 @@ region_log <- function(region, z) {
     region$points, rep(1 / n, n), kernel_gaussian(region$width), z
   )
   far <- which(values < 1e-280)
-  nearest <- vapply(far, function(i) {
-    min(colSums((t(region$points) - z[i, ])^2))
-  }, 0)
+  points <- t(region$points)
+  nearest <- vapply(far, function(i) min(colSums((points - z[i, ])^2)), 0)
   out <- log(values)
   out[far] <- -nearest / (2 * region$width^2) - log(n)
   out

@@ -122,3 +122,11 @@ warn_cancelled.kb_kbr <- function(fit, seen) {
     ), "weights")
   }
 }
+
+# A fit with some of its pairs, and all else as it was
+take_pairs <- function(fit, rows) {
+  fit$data <- lapply(fit$data, function(m) m[rows, , drop = FALSE])
+  fit$time <- length(rows)
+  fit$sequence <- seq_along(rows)
+  fit
+}

@@ -80,7 +80,7 @@ own_widths <- function(s, t) {
   if (is.null(s$near)) {
     return(s$width)
   }
-  z <- whiten(sweep(t, 2, s$mean), s$root)
+  z <- whiten_about(s, t)
   squares <- outer(rowSums(z^2), rowSums(s$near$points^2), "+") -
     2 * tcrossprod(z, s$near$points)
   s$near$factor * neighbour_distances(squares)
@@ -88,6 +88,11 @@ own_widths <- function(s, t) {
 
 # Rows in units in which the covariance is one
 whiten <- function(x, root) t(forwardsolve(t(root), t(x)))
+
+#' The same about a mean
+#' @param s With the `mean` and `root` of `smoothing()`.
+#' @noRd
+whiten_about <- function(s, t) whiten(sweep(t, 2, s$mean), s$root)
 
 # Columns that do not vary get a little
 covariance_root <- function(covariance) {
@@ -164,7 +169,7 @@ smooth_density <- function(t, w, at) {
   width <- s$width / s$spread
   values <- embedding_values(
     whiten(points, s$root), w, kernel_gaussian(width),
-    whiten(sweep(at, 2, s$mean), s$root)
+    whiten_about(s, at)
   )
   log_size <- sum(log(diag(s$root))) + ncol(t) * log(sqrt(2 * pi) * width)
   values * exp(-log_size)
@@ -179,8 +184,8 @@ near_density <- function(s, t, w, at) {
     w <- 1 / near_points
   }
   widths <- own_widths(s, t) / s$spread
-  points <- t(whiten(sweep(t, 2, s$mean), s$root)) / s$spread
-  at <- whiten(sweep(at, 2, s$mean), s$root)
+  points <- t(whiten_about(s, t)) / s$spread
+  at <- whiten_about(s, at)
   size <- exp(-sum(log(diag(s$root)))) / (sqrt(2 * pi) * widths)^nrow(points)
   vapply(seq_len(nrow(at)), function(i) {
     sum(w * size * exp(-colSums((points - at[i, ])^2) / (2 * widths^2)))

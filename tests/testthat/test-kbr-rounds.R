@@ -168,7 +168,8 @@ test_that("an observation unlike simulations is refused before rounds", {
   }
   wanted <- rbind(c(a = 1, b = 2))
   given <- list(
-    c(1, 2), c(b = 2, a = 1), data.frame(c = 0, a = 1, b = 2), rbind(1:2)
+    c(1, 2), c(b = 2, a = 1), data.frame(c = 0, a = 1, b = 2), rbind(1:2),
+    data.frame(b = 2, name = "x", a = 1)
   )
   for (y in given) {
     expect_identical(observation_like(y, simulate(0)), wanted)
