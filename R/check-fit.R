@@ -67,6 +67,18 @@ object_layout.kb_bayes_point <- function(object) {
 object_layout.kb_kbr_hmm <- function(object) list(layout = kbr_hmm_layout)
 
 #' @export
+object_layout.kb_hmm_adjusted <- function(object) {
+  list(layout = hmm_adjusted_layout)
+}
+
+#' @export
+object_layout.kb_hmm_particles <- function(object) {
+  list(
+    layout = particles_layout, at = list(times = NROW(object$mean))
+  )
+}
+
+#' @export
 object_layout.kb_kbr_filter <- function(object) {
   path_layout(object, filter_layout, length(object$kind))
 }

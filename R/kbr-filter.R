@@ -31,22 +31,41 @@
 #' filtered <- update(filtered, 1.1)
 #' predict(filtered)
 #' @export
-kbr_filter <- function(object, observations, start = NULL, progress = NULL,
-                       ...) {
+kbr_filter <- function(object, observations, start = NULL, times = NULL,
+                       inputs = NULL, progress = NULL, ...) {
   check_class(object, "kb_kbr_hmm", "a model of `kbr_hmm()`")
   object <- checked_fit(object, ...)
   rows <- hmm_rows(object, observations)
-  path <- structure(
+  path <- empty_path(object, check_start(start, object))
+  filter_rows(path, rows, list(times = times, inputs = inputs),
+    check_progress(progress)
+  )
+}
+
+# A path without times
+empty_path <- function(hmm, start) UseMethod("empty_path")
+
+#' Go on with a path
+#' @param rows Of `hmm_rows()`; `clock` list of `times` and `inputs`, as given.
+#' @noRd
+filter_rows <- function(path, rows, clock, progress) UseMethod("filter_rows")
+
+# What filters see of observations: list of `given` (as moulded) and what the
+# method needs
+hmm_rows <- function(hmm, observations) UseMethod("hmm_rows")
+
+#' @export
+empty_path.kb_kbr_hmm <- function(hmm, start) {
+  structure(
     list(
-      version = fit_version, hmm = object, kind = character(),
-      coef = matrix(0, ncol(object$pairs$from), 0),
-      along = matrix(0, observation_rank(object), 0),
-      features = matrix(0, ncol(object$pairs$from), 0), sum = numeric(),
-      observations = rows$given, start = check_start(start, object)
+      version = fit_version, hmm = hmm, kind = character(),
+      coef = matrix(0, ncol(hmm$pairs$from), 0),
+      along = matrix(0, observation_rank(hmm), 0),
+      features = matrix(0, ncol(hmm$pairs$from), 0), sum = numeric(),
+      observations = NULL, start = start_features(start, hmm)
     ),
     class = c("kb_kbr_filter", "kb_kbr_path")
   )
-  filter_rows(path, rows, check_progress(progress))
 }
 
 #' Add observations to a filter
@@ -62,24 +81,18 @@ kbr_filter <- function(object, observations, start = NULL, progress = NULL,
 #' for (y in c(0.7, 0.2)) filtered <- update(filtered, y)
 #' predict(filtered)
 #' @export
-update.kb_kbr_filter <- function(object, observations, progress = NULL, ...) {
+update.kb_kbr_filter <- function(object, observations, times = NULL,
+                                 inputs = NULL, progress = NULL, ...) {
   object <- checked_fit(object, ...)
   rows <- hmm_rows(object$hmm, observations)
-  object$observations <- rbind(object$observations, rows$given)
-  filter_rows(object, rows, check_progress(progress))
+  filter_rows(object, rows, list(times = times, inputs = inputs),
+    check_progress(progress)
+  )
 }
 
-#' @return List of `given` (as moulded), `y` (as the kernel sees them, complete
-#'   rows) and `complete`.
-#' @noRd
-hmm_rows <- function(hmm, observations) {
-  given <- if (is.null(hmm$log_likelihood)) {
-    mould_forge(hmm$mould, observation_rows(hmm, observations),
-      arg = "observations"
-    )$x
-  } else {
-    free_observations(observations)
-  }
+#' @export
+hmm_rows.kb_kbr_hmm <- function(hmm, observations) {
+  given <- given_observations(hmm, observations)
   complete <- stats::complete.cases(given)
   y <- if (is.null(hmm$log_likelihood)) {
     scaling_x(
@@ -87,6 +100,15 @@ hmm_rows <- function(hmm, observations) {
     )
   }
   list(given = given, y = y, complete = complete)
+}
+
+given_observations <- function(hmm, observations) {
+  if (!is.null(hmm$log_likelihood)) {
+    return(free_observations(observations))
+  }
+  mould_forge(hmm$mould, observation_rows(hmm, observations),
+    arg = "observations"
+  )$x
 }
 
 # Observations with a log likelihood given as a function
@@ -102,7 +124,7 @@ observation_rank <- function(hmm) {
   if (is.null(hmm$pairs$observations)) 0L else ncol(hmm$pairs$observations)
 }
 
-# Features of the prior of the first state, or NULL
+# The prior of the first state: list of `points` and `weights`, or NULL
 check_start <- function(start, hmm) {
   if (is.null(start)) {
     return(NULL)
@@ -119,18 +141,27 @@ check_start <- function(start, hmm) {
       x = "It has {ncol(points)}."
     ), "dimension", argument = "start")
   }
-  weights <- prior_weights(start$weights, nrow(points))
-  code <- space_encode(hmm$space, points)
+  list(points = points, weights = prior_weights(start$weights, nrow(points)))
+}
+
+start_features <- function(start, hmm) {
+  if (is.null(start)) {
+    return(NULL)
+  }
+  code <- space_encode(hmm$space, start$points)
   features <- incomplete_cholesky_features(
     hmm$basis_states, scaling_x(hmm$settings$scaling$states, code)
   )
-  as.vector(crossprod(features, weights))
+  as.vector(crossprod(features, start$weights))
 }
 
 # Steps ------------------------------------------------------------------------
 
-filter_rows <- function(path, rows, progress) {
+#' @export
+filter_rows.kb_kbr_filter <- function(path, rows, clock, progress) {
   hmm <- path$hmm
+  refuse_clock(clock)
+  path$observations <- rbind(path$observations, rows$given)
   total <- length(rows$complete)
   phi <- if (is.null(hmm$log_likelihood) && any(rows$complete)) {
     incomplete_cholesky_features(hmm$basis_observations, rows$y)
@@ -154,6 +185,16 @@ filter_rows <- function(path, rows, progress) {
   }
   warn_cancelled_steps(steps)
   add_steps(path, steps)
+}
+
+refuse_clock <- function(clock) {
+  for (name in names(clock)) {
+    if (!is.null(clock[[name]])) {
+      bad_argument(clock[[name]], name,
+        "NULL: the model was learned without it"
+      )
+    }
+  }
 }
 
 #' One time step

@@ -78,12 +78,13 @@
 #' plot(filtered, truth = new$states)
 #' @export
 kbr_hmm <- function(states, observations = NULL, transitions = NULL,
-                    log_likelihood = NULL, group = NULL,
-                    space = c("euclidean", "circle", "rotation"),
+                    log_likelihood = NULL, group = NULL, times = NULL,
+                    inputs = NULL, space = c("euclidean", "circle", "rotation"),
+                    method = c("adjusted", "kbr", "iw"), summaries = NULL,
+                    lag = NULL, inflate = NULL, particles = NULL,
                     kernel_x = NULL, kernel_y = NULL, eps = NULL, delta = NULL,
-                    delta_smooth = 0.1, rank = "auto", tol = NULL,
-                    method = c("kbr", "iw"), scale = FALSE, seed = NULL,
-                    progress = NULL, ...) {
+                    delta_smooth = NULL, rank = "auto", tol = NULL,
+                    scale = FALSE, seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   check_progress(progress)
@@ -91,35 +92,75 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
   space <- check_choice(space, c("euclidean", "circle", "rotation"))
   mould <- mould_hmm(states, observations, log_likelihood)
   space <- check_space(space, mould$y, "states")
-  sets <- hmm_sets(mould, space, transitions, group, seed)
-  n <- nrow(sets$from)
-  method <- check_choice(method, c("kbr", "iw"))
-  settings <- c(
-    kbr_regularisation(eps, delta, n, "kbr"),
+  method <- check_choice(method, c("adjusted", "kbr", "iw"))
+  check_flag(scale)
+  given <- list(
+    summaries = summaries, lag = lag, inflate = inflate,
+    particles = particles, times = times, inputs = inputs, eps = eps,
+    delta = delta, delta_smooth = delta_smooth, tol = tol
+  )
+  refuse_other_method(given, method)
+  hmm <- structure(
     list(
-      delta_smooth = check_positive(delta_smooth, "delta_smooth"),
-      rank = rank, tol = tol, method = method, scale = check_flag(scale),
+      version = fit_version, call = plain_call(match.call()),
+      mould = mould_empty(mould, rows = FALSE), space = space,
+      log_likelihood = log_likelihood, seed = seed
+    ),
+    class = c(if (method == "adjusted") "kb_hmm_adjusted", "kb_kbr_hmm")
+  )
+  sources <- list(transitions = transitions, group = group)
+  kernels <- list(x = kernel_x, y = kernel_y)
+  hmm <- if (method == "adjusted") {
+    learn_adjusted(hmm, mould, sources, kernels, rank, scale, given)
+  } else {
+    learn_embeddings(hmm, mould, sources, kernels, method, rank, scale, given)
+  }
+  hmm$seconds <- now() - started
+  hmm
+}
+
+# Arguments that belong to one kind of method
+refuse_other_method <- function(given, method) {
+  ours <- c(
+    "summaries", "lag", "inflate", "particles", "times", "inputs"
+  )
+  wrong <- setdiff(names(given), ours)
+  if (method != "adjusted") wrong <- ours
+  for (name in wrong) {
+    if (!is.null(given[[name]])) {
+      bad_argument(given[[name]], name, paste0(
+        "NULL where `method` is \"", method, "\""
+      ))
+    }
+  }
+}
+
+# Kernel Bayes' rule itself
+learn_embeddings <- function(hmm, mould, sources, kernels, method, rank, scale,
+                             given) {
+  sets <- hmm_sets(
+    mould, hmm$space, sources$transitions, sources$group, hmm$seed
+  )
+  delta_smooth <- given$delta_smooth
+  hmm$settings <- c(
+    kbr_regularisation(given$eps, given$delta, nrow(sets$from), "kbr"),
+    list(
+      delta_smooth = if (is.null(delta_smooth)) {
+        0.1
+      } else {
+        check_positive(delta_smooth, "delta_smooth")
+      },
+      rank = rank, tol = given$tol, method = method, scale = scale,
       scaling = list(
         states = scaling_learn(
-          sets$from, factor(), scale && space$type == "euclidean"
+          sets$from, factor(), scale && hmm$space$type == "euclidean"
         ),
         observations = scaling_learn(mould$x, factor(), scale)
       )
     )
   )
-  hmm <- structure(
-    list(
-      version = fit_version, call = plain_call(match.call()),
-      mould = mould_empty(mould, rows = FALSE), settings = settings,
-      space = space,
-      states = sets$states,
-      log_likelihood = log_likelihood, seed = seed
-    ),
-    class = "kb_kbr_hmm"
-  )
-  hmm <- learn_hmm(hmm, sets, kernel_x, kernel_y)
-  hmm$seconds <- now() - started
-  hmm
+  hmm$states <- sets$states
+  learn_hmm(hmm, sets, kernels$x, kernels$y)
 }
 
 # Observations are the mould's `x`, states its `y`

@@ -21,6 +21,18 @@ path_length <- function(object) UseMethod("path_length")
 path_keys <- function(object) UseMethod("path_keys")
 path_weights <- function(object, t) UseMethod("path_weights")
 
+# What predict() returns, by type
+path_mean <- function(object) UseMethod("path_mean")
+path_map <- function(object) UseMethod("path_map")
+path_sd <- function(object) UseMethod("path_sd")
+path_quantiles <- function(object, probs) UseMethod("path_quantiles")
+path_radius <- function(object, probs) UseMethod("path_radius")
+path_all_weights <- function(object) UseMethod("path_all_weights")
+path_draws <- function(object, ndraws) UseMethod("path_draws")
+
+# Share of the weights' absolute mass that is negative, by time, or NULL
+path_negative <- function(object) UseMethod("path_negative")
+
 #' @export
 path_length.kb_kbr_filter <- function(object) length(object$kind)
 #' @export
@@ -67,28 +79,30 @@ path_codes <- function(object, location) {
 #' predict(filtered, type = "quantile")
 #' @export
 predict.kb_kbr_path <- function(object,
-                                type = c(
-                                  "mean", "map", "sd", "quantile", "weights",
-                                  "draws"
-                                ), probs = NULL, ndraws = NULL, ...) {
+                              type = c(
+                                "mean", "map", "sd", "quantile", "radius",
+                                "weights", "draws"
+                              ), probs = NULL, ndraws = NULL, ...) {
   object <- checked_fit(object, ...)
   type <- check_choice(type, c(
-    "mean", "map", "sd", "quantile", "weights", "draws"
+    "mean", "map", "sd", "quantile", "radius", "weights", "draws"
   ))
   refuse_type_arguments(list(probs = probs, ndraws = ndraws), type,
-    list(probs = "quantile", ndraws = "draws")
+    list(probs = c("quantile", "radius"), ndraws = "draws")
   )
   switch(type,
     mean = path_mean(object),
     map = path_map(object),
     sd = path_sd(object),
     quantile = path_quantiles(object, check_kbr_probs(probs)),
+    radius = path_radius(object, if (is.null(probs)) 0.9 else check_probs(probs)),
     weights = path_all_weights(object),
     draws = path_draws(object, ndraws)
   )
 }
 
-path_mean <- function(object) {
+#' @export
+path_mean.kb_kbr_path <- function(object) {
   space <- object$hmm$space
   code <- do.call(rbind, for_path(object, function(w, location, t) {
     w %*% space_encode(space, path_states(object, location))
@@ -99,7 +113,8 @@ path_mean <- function(object) {
 }
 
 # For circles and rotations (K27)
-path_sd <- function(object) {
+#' @export
+path_sd.kb_kbr_path <- function(object) {
   space <- object$hmm$space
   out <- do.call(rbind, for_path(object, function(w, location, t) {
     code <- space_encode(space, path_states(object, location))
@@ -129,7 +144,8 @@ path_mean_points <- function(object, w, location) {
   )
 }
 
-path_map <- function(object) {
+#' @export
+path_map.kb_kbr_path <- function(object) {
   hmm <- object$hmm
   modes <- for_path(object, function(w, location, t) {
     kernel_modes(
@@ -144,13 +160,12 @@ path_map <- function(object) {
   structure(out, converged = unlist(lapply(modes, `[[`, "converged")))
 }
 
-path_quantiles <- function(object, probs) {
+#' @export
+path_quantiles.kb_kbr_path <- function(object, probs) {
   space <- object$hmm$space
   centre <- space_coordinates(space, path_mean(object))
   circular <- attr(centre, "circular")
-  out <- array(0, c(nrow(centre), ncol(centre), length(probs)), list(
-    NULL, colnames(centre), paste0(100 * probs, "%")
-  ))
+  out <- empty_quantiles(centre, probs)
   for_path(object, function(w, location, t) {
     at <- space_coordinates(space, path_states(object, location))
     for (j in seq_len(ncol(at))) {
@@ -166,7 +181,40 @@ path_quantiles <- function(object, probs) {
   out
 }
 
-path_all_weights <- function(object) {
+empty_quantiles <- function(centre, probs) {
+  array(0, c(nrow(centre), ncol(centre), length(probs)), list(
+    NULL, colnames(centre), paste0(100 * probs, "%")
+  ))
+}
+
+#' @export
+path_radius.kb_kbr_path <- function(object, probs) {
+  space <- object$hmm$space
+  mean <- path_mean(object)
+  out <- matrix(0, nrow(mean), length(probs), dimnames = list(
+    NULL, paste0(100 * probs, "%")
+  ))
+  for_path(object, function(w, location, t) {
+    states <- path_states(object, location)
+    for (i in seq_along(t)) {
+      from <- mean[rep(t[[i]], nrow(states)), , drop = FALSE]
+      away <- sqrt(rowSums(space_minus(space, states, from)^2))
+      order <- order(away)
+      out[t[[i]], ] <<- signed_quantiles(away[order], w[i, order], probs)
+    }
+  })
+  out
+}
+
+#' @export
+path_negative.kb_kbr_path <- function(object) {
+  unlist(for_path(object, function(w, location, t) {
+    apply(w, 1, negative_mass)
+  }))
+}
+
+#' @export
+path_all_weights.kb_kbr_path <- function(object) {
   most <- max(vapply(object$hmm$pairs[c("from", "seen")], nrow, 1L))
   found <- for_path(object, function(w, location, t) {
     none <- matrix(NA_real_, length(t), most - ncol(w))
@@ -178,7 +226,8 @@ path_all_weights <- function(object) {
   )
 }
 
-path_draws <- function(object, ndraws) {
+#' @export
+path_draws.kb_kbr_path <- function(object, ndraws) {
   ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1)
   hmm <- object$hmm
   d <- length(hmm$space$names)
@@ -239,13 +288,10 @@ summary.kb_kbr_path <- function(object, truth = NULL, ...) {
     truth <- check_truth(object, truth)
     distance <- space_distance(object$hmm$space, path_mean(object), truth)
   }
-  negative <- unlist(for_path(object, function(w, location, t) {
-    apply(w, 1, negative_mass)
-  }))
   structure(
     list(
       title = path_title(object), times = path_length(object),
-      negative = negative, distance = distance,
+      negative = path_negative(object), distance = distance,
       mse = if (!is.null(distance)) mean(distance^2)
     ),
     class = "summary.kb_kbr_path"
@@ -271,8 +317,12 @@ print.summary.kb_kbr_path <- function(x, digits = 3, ...) {
   show <- function(v) format(v, digits = digits)
   cat(
     x$title, "\n",
-    "  negative mass of the weights: ", show(100 * stats::median(x$negative)),
-    "% (median)\n",
+    if (!is.null(x$negative)) {
+      paste0(
+        "  negative mass of the weights: ",
+        show(100 * stats::median(x$negative)), "% (median)\n"
+      )
+    },
     if (!is.null(x$mse)) {
       paste0(
         "  distance from the truth: mean ", show(mean(x$distance)),

@@ -53,14 +53,17 @@
 #' filtered <- kbr_filter(hmm, new$observations)
 #' summary(kbr_smooth(filtered), truth = new$states)
 #' @export
-kbr_smooth <- function(object, lag = Inf, method = c("rts", "iw", "kbr"),
-                       progress = NULL, ...) {
+kbr_smooth <- function(object, lag = Inf, method = NULL, progress = NULL,
+                       ...) {
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
   object <- checked_fit(object, ...)
-  method <- check_choice(method, c("rts", "iw", "kbr"))
   if (!identical(lag, Inf)) lag <- check_count(lag, 0)
+  method <- check_smoother(method, object)
   bar <- task_bar(path_length(object), check_progress(progress), "Smoothing")
   on.exit(bar$close())
+  if (inherits(object, "kb_hmm_particles")) {
+    return(smooth_particles(object, lag, bar))
+  }
   passes <- if (lag >= path_length(object) - 1) {
     full_pass(object, method, bar)
   } else {
@@ -79,6 +82,18 @@ kbr_smooth <- function(object, lag = Inf, method = c("rts", "iw", "kbr"),
     ),
     class = c("kb_kbr_smooth", "kb_kbr_path")
   )
+}
+
+check_smoother <- function(method, path) {
+  if (is.null(method)) {
+    return("rts")
+  }
+  if (inherits(path, "kb_hmm_particles")) {
+    bad_argument(method, "method", paste(
+      "NULL for filters of the adjusted method, whose particles are smoothed"
+    ))
+  }
+  check_choice(method, c("rts", "iw", "kbr"))
 }
 
 # One step back from the features of a later state: (K24) to (K26)
@@ -217,10 +232,14 @@ path_title.kb_kbr_smooth <- function(x) {
 #' filtered <- kbr_filter(hmm, c(0.3, 0.5, 1.2))
 #' predict(kbr_forecast(filtered, h = 3))
 #' @export
-kbr_forecast <- function(object, h = 1, ...) {
+kbr_forecast <- function(object, h = 1, inputs = NULL, ...) {
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
   object <- checked_fit(object, ...)
   h <- check_count(h, 1)
+  if (inherits(object, "kb_hmm_particles")) {
+    return(forecast_particles(object, h, inputs))
+  }
+  refuse_clock(list(inputs = inputs))
   hmm <- object$hmm
   s <- object$features[, ncol(object$features)]
   coef <- matrix(0, length(s), h)

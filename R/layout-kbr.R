@@ -167,6 +167,92 @@ hmm_settings_layout <- layout(
   ))
 )
 
+# The adjusted model
+
+# `regressors` and `targets` are known
+fold_regression_layout <- layout(
+  kernel = maybe(resolved_kernel(regressors)),
+  .pivots = if (is.null(kernel)) 0 else NROW(.object$points),
+  points = where(pivots > 0, numeric_matrix(pivots, regressors)),
+  sets = each(holds(layout(
+    along = numeric_matrix(pivots, targets),
+    slope = numeric_matrix(regressors, targets), intercept = numbers(targets)
+  )), 1),
+  loss = numbers(targets, 0)
+)
+
+unit_layout <- layout(center = numbers(size), scale = positive(size))
+
+hmm_adjusted_layout <- layout(
+  space = holds(space_layout, "kb_space"), .dims = length(space$names),
+  .coded = if (space$type == "circle") 2 else dims,
+  .axes = if (space$type == "rotation") 3 else dims,
+  log_likelihood = maybe(such_that(is.function, "a function")),
+  .observed = is.null(log_likelihood),
+  settings = holds(layout(
+    method = strings(1, "adjusted"), scale = flags(),
+    particles = counts(1, 1), unit_time = maybe(positive()),
+    last_time = maybe(numbers()), input_names = maybe(strings(NULL))
+  )),
+  mould = holds(c(
+    layout(.columns_x = length(.object$x_names)), mould_layout
+  ), "kb_mould"),
+  .given = length(mould$x_names),
+  scores = where(observed, holds(layout(
+    center = numbers(given), scale = positive(given),
+    axes = maybe(numeric_matrix(given, length(.object$size))),
+    size = positive(NULL), reach = numbers(2, 0)
+  ))),
+  .scored = length(scores$size), .steered = length(settings$input_names),
+  model = holds(hmm_model_layout),
+  trials = maybe(holds(layout(
+    summaries = flags(NULL), lag = any_numbers(NULL),
+    inflate = numbers(NULL, 0), score = numbers(NULL), error = numbers(NULL)
+  ), "data.frame")),
+  seed = counts(), seconds = numbers(1, 0)
+)
+
+hmm_model_layout <- layout(
+  states = numeric_matrix(NULL, dims), .n = nrow(states),
+  unit = holds(c(layout(.size = coded), unit_layout)),
+  inflate = numbers(1, 0), stretch = positive(), guided = flags(),
+  observed = where(observed, holds(hmm_observed_layout)),
+  moves = maybe(holds(hmm_moves_layout)),
+  transitions = maybe(such_that(is.function, "a function"))
+)
+
+hmm_observed_layout <- layout(
+  .summarised = !is.null(.object$summary),
+  .errors = if (summarised) axes else scored,
+  summary = where(summarised, holds(c(
+    layout(.regressors = scored, .targets = coded), fold_regression_layout
+  ))),
+  error = holds(c(
+    layout(.regressors = coded, .targets = errors), fold_regression_layout
+  )),
+  spread = holds(c(
+    layout(.regressors = if (summarised) scored else coded, .targets = 1), fold_regression_layout
+  )),
+  cov = numeric_matrix(errors, errors), memory = numbers(1, 0, 1)
+)
+
+hmm_moves_layout <- layout(
+  lag = counts(1, 0, 1), pace = positive(), irregular = flags(),
+  inputs = maybe(holds(c(layout(.size = steered), unit_layout))),
+  regression = holds(c(
+    layout(.regressors = coded + (if (lag > 0) axes else 0) + irregular + steered, .targets = axes), fold_regression_layout
+  )),
+  cov = numeric_matrix(axes, axes), last = moves_at(n, axes)
+)
+
+# Missing where a sequence starts
+moves_at <- function(rows, axes) {
+  such_that(
+    function(last) is.double(last) && identical(dim(last), c(rows, axes)),
+    paste("a matrix of", rows, "moves")
+  )
+}
+
 # Paths ------------------------------------------------------------------------
 
 filter_kinds <- c(
@@ -207,6 +293,17 @@ observed_at <- function(times) {
 forecast_layout <- layout(
   coef = numeric_matrix(rank_x, times), sum = any_numbers(times),
   after = counts()
+)
+
+particles_layout <- layout(
+  hmm = holds(hmm_adjusted_layout, "kb_hmm_adjusted"),
+  .axes = if (hmm$space$type == "rotation") 3 else length(hmm$space$names),
+  mean = numeric_matrix(times, length(hmm$space$names)),
+  spread = such_that(is.array, "an array"),
+  .sized = rule(
+    identical(dim(spread)[2:3], as.integer(c(axes, times))),
+    "of displacements for each time"
+  )
 )
 
 # Embeddings -------------------------------------------------------------------

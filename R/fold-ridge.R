@@ -1,0 +1,137 @@
+# Kernel ridge regression with predictions of rows from the other stretches of a
+# series: what the adjusted kbr_hmm() learns from. Neighbours in time are alike:
+# leaving out one row at a time would choose kernels that only interpolate.
+
+# Relative to the trace of the features' Gram matrix
+fold_ridges <- 10^seq(-9, 0, by = 0.75)
+
+# The size of the linear features next to those of a kernel with k(x, x) = 1
+linear_share <- 0.3
+
+#' Regression of targets on points, with the kernel that loses least
+#'
+#' Candidates are linear regression and linear regression plus each kernel.
+#' @param x Points, n x p, columns of unit size; `t` targets, n x d.
+#' @param fold The stretch of each row, 1, 2, ...
+#' @param kernels List of kernels, may be empty; `rank` their largest rank.
+#' @return List of `kernel` (or NULL), `points` (its r pivots), `sets` of
+#'   coefficients, of all rows and without each fold (lists of `along`, r x d,
+#'   `slope`, p x d, and `intercept`, d), `left_out` (n x d) and `loss`, mean
+#'   squares of left-out residuals.
+#' @noRd
+fold_regression <- function(x, t, fold, kernels, rank) {
+  unit <- pmax(column_moments(t)$scale^2, 1e-300)
+  best <- NULL
+  for (kernel in c(list(NULL), kernels)) {
+    basis <- if (!is.null(kernel)) incomplete_cholesky(kernel, x, rank, 1e-7)
+    found <- fold_ridge(cbind(basis$factor, linear_share * x), t, fold)
+    found$score <- mean(found$loss / unit)
+    if (is.null(best) || found$score < best$score) {
+      best <- c(found, list(basis = basis))
+    }
+  }
+  at_pivots(best, ncol(x))
+}
+
+#' @param f Features, n x q.
+#' @return List of `left_out`, `loss`, `coefficients` (a list of q x d matrices:
+#'   of all rows, then without each fold) and the centres, which are those of
+#'   all rows.
+#' @noRd
+fold_ridge <- function(f, t, fold) {
+  centers <- list(f = colMeans(f), t = colMeans(t))
+  f <- minus_each(f, centers$f)
+  t <- minus_each(t, centers$t)
+  gram <- features_gram_cpp(f, NULL)
+  moments <- features_cross_cpp(f, t, rep(1, nrow(f)))
+  ridges <- sum(diag(gram)) * fold_ridges + .Machine$double.xmin
+  left <- array(0, c(nrow(f), ncol(t), length(ridges)))
+  equations <- list(list(gram = gram, moments = moments))
+  for (k in seq_len(max(fold))) {
+    out <- which(fold == k)
+    some <- f[out, , drop = FALSE]
+    equations[[k + 1]] <- without <- list(
+      gram = gram - features_gram_cpp(some, NULL),
+      moments = moments - crossprod(some, t[out, , drop = FALSE])
+    )
+    for (l in seq_along(ridges)) {
+      left[out, , l] <- some %*% ridge_solution(without, ridges[[l]])
+    }
+  }
+  losses <- apply((left - as.vector(t))^2, 2:3, mean)
+  best <- apply(losses, 1, which.min)
+  columns <- seq_along(best)
+  left <- vapply(columns, function(j) left[, j, best[[j]]], numeric(nrow(f)))
+  list(
+    left_out = minus_each(matrix(left, nrow(f)), -centers$t),
+    loss = losses[cbind(columns, best)],
+    coefficients = lapply(equations, ridge_solution, ridges[best]),
+    centers = centers
+  )
+}
+
+# With one ridge, or one for each target
+ridge_solution <- function(equations, ridges) {
+  out <- equations$moments
+  for (ridge in unique(ridges)) {
+    which <- if (length(ridges) == 1) TRUE else ridges == ridge
+    out[, which] <- ridge_coefficients(
+      equations$gram, equations$moments[, which, drop = FALSE], ridge
+    )
+  }
+  out
+}
+
+minus_each <- function(x, center) x - rep(center, each = nrow(x))
+
+# Coefficients of kernel values at the pivots instead of features, so that a
+# prediction needs no triangular system
+at_pivots <- function(found, p) {
+  basis <- found$basis
+  r <- length(basis$pivots)
+  sets <- lapply(found$coefficients, function(b) {
+    along <- if (r > 0) {
+      backsolve(t(pivot_factor(basis)), b[seq_len(r), , drop = FALSE])
+    } else {
+      matrix(0, 0, ncol(b))
+    }
+    list(
+      along = along, slope = linear_share * b[r + seq_len(p), , drop = FALSE],
+      intercept = found$centers$t - as.vector(found$centers$f %*% b)
+    )
+  })
+  list(
+    kernel = basis$kernel, points = basis$points, sets = sets,
+    left_out = found$left_out, loss = found$loss
+  )
+}
+
+#' Predictions at points
+#' @param fold 0, or the stretch that is left out.
+#' @return Matrix, rows of `x` x d.
+#' @noRd
+fold_predict <- function(model, x, fold = 0) {
+  set <- model$sets[[fold + 1]]
+  out <- x %*% set$slope + rep(set$intercept, each = nrow(x))
+  if (is.null(model$kernel)) {
+    return(out)
+  }
+  values <- if (kernel_is_builtin(model$kernel)) {
+    kernel_matrix_cpp(model$kernel, x, model$points)
+  } else {
+    kernel_evaluate(model$kernel, x, model$points)
+  }
+  out + values %*% set$along
+}
+
+# Without what only learning needs
+fold_trim <- function(model) {
+  model$sets <- model$sets[1]
+  model$left_out <- NULL
+  model
+}
+
+# Kernels of several widths, in medians of the points' distances
+kernels_of_widths <- function(x, widths) {
+  lapply(widths * bandwidth_median(x), kernel_matern, nu = 5 / 2)
+}

@@ -1,0 +1,151 @@
+# The adjusted kbr_hmm(): regressions of states on observations, of observation
+# errors and of moves on states, with Gaussian residuals, (K50) to (K53). A
+# particle filter combines them, see hmm-particles.R.
+
+# Stretches of the training series that are predicted from the others
+most_folds <- 10
+
+#' Training series as the regressions see them
+#' @param states n x d; `scores` of observations, n x p, or NULL.
+#' @param first Rows that are followed by another of their sequence.
+#' @param gap Time to the next row, in units of the median one; `inputs` n x k
+#'   or NULL.
+#' @noRd
+new_series <- function(space, states, scores, first, gap, inputs) {
+  n <- nrow(states)
+  code <- space_encode(space, states)
+  list(
+    states = states, scores = scores, first = first, gap = gap,
+    inputs = inputs, unit = code_unit(space, code),
+    fold = ceiling(seq_len(n) / n * min(most_folds, n))
+  )
+}
+
+# Codes of vectors are standardised by column, others by one number
+code_unit <- function(space, code) {
+  moments <- column_moments(code)
+  if (space$type != "euclidean") {
+    moments$scale[] <- sqrt(mean(moments$scale^2))
+  }
+  moments
+}
+
+in_unit <- function(unit, code) {
+  minus_each(code, unit$center) / rep(unit$scale, each = nrow(code))
+}
+
+# Observations -----------------------------------------------------------------
+
+#' What observations say about states
+#'
+#' With summaries, observations are condensed to the states that regression
+#' predicts, (K50), whose errors are regressed on the states, (K51); otherwise
+#' the scores are regressed on the states themselves.
+#' @return List of `summary` (regression, or NULL), `error` (regression),
+#'   `spread` (regression of the logarithm of the residuals' relative variance),
+#'   `cov` of residuals of unit spread, `memory`, their correlation with those
+#'   one step before, and of the training rows `seen` and `variance`.
+#' @noRd
+learn_observed <- function(space, series, summaries, kernels, rank) {
+  at <- in_unit(series$unit, space_encode(space, series$states))
+  summary <- if (summaries) {
+    learn_summary(space, series, kernels$y, rank)
+  }
+  seen <- if (summaries) {
+    space_decode(space, summary$left_out)
+  } else {
+    series$scores
+  }
+  target <- if (summaries) space_minus(space, seen, series$states) else seen
+  error <- fold_regression(at, target, series$fold,
+    given_kernels(kernels$x, at, c(0.25, 0.5, 1, 2)), min(rank, 150)
+  )
+  residual <- target - error$left_out
+  spread <- learn_spread(
+    residual, if (summaries) series$scores else at, series$fold
+  )
+  variance <- exp(spread$left_out[, 1])
+  scaled <- residual / sqrt(variance)
+  list(
+    summary = summary, error = error, spread = spread,
+    cov = crossprod(scaled) / nrow(scaled),
+    memory = residual_memory(scaled, series), seen = seen, variance = variance
+  )
+}
+
+# Regression of the states on scores of observations, (K50)
+learn_summary <- function(space, series, kernel, rank) {
+  code <- space_encode(space, series$states)
+  kernels <- given_kernels(kernel, series$scores, c(0.5, 1, 2, 4))
+  fold_regression(series$scores, code, series$fold, kernels, rank)
+}
+
+given_kernels <- function(kernel, x, widths) {
+  if (is.null(kernel)) kernels_of_widths(x, widths) else list(kernel)
+}
+
+# Regression of the logarithm of residuals' squares, (K52)
+learn_spread <- function(residual, x, fold) {
+  unit <- pmax(colMeans(residual^2), 1e-300)
+  size <- rowMeans(sweep(residual^2, 2, unit, "/"))
+  fold_regression(
+    x, cbind(log(size + 0.01)), fold, kernels_of_widths(x, c(1, 4)), 100
+  )
+}
+
+residual_memory <- function(residual, series) {
+  now <- series$first[series$fold[series$first] ==
+    series$fold[series$first + 1]]
+  before <- residual[now, , drop = FALSE]
+  after <- residual[now + 1, , drop = FALSE]
+  found <- sum(before * after) / max(sum(before^2), 1e-300)
+  min(max(found, 0), 0.99)
+}
+
+# Moves ------------------------------------------------------------------------
+
+#' How states move: regression of moves per unit of time on the state and,
+#' with lag 1, on the move before, (K53)
+#' @return List of `lag`, `regression`, `cov` of the residuals per unit of time,
+#'   `pace` (size of moves) and `inputs` (their moments, or NULL), and of the
+#'   training rows `last`, the move before each.
+#' @noRd
+learn_moves <- function(space, series, lag, kernel, rank) {
+  now <- series$first
+  gap <- series$gap[now]
+  move <- space_minus(space, series$states[now + 1, , drop = FALSE],
+    series$states[now, , drop = FALSE]
+  ) / gap
+  last <- matrix(NA_real_, nrow(series$states), ncol(move))
+  last[now + 1, ] <- move
+  moves <- list(
+    lag = lag, pace = sqrt(mean(move^2)), irregular = any(gap != gap[[1]]),
+    inputs = if (!is.null(series$inputs)) column_moments(series$inputs)
+  )
+  if (moves$pace == 0) moves$pace <- 1
+  kept <- if (lag > 0) which(!is.na(last[now, 1])) else seq_along(now)
+  rows <- now[kept]
+  x <- move_points(
+    moves, in_unit(series$unit, space_encode(space, series$states[rows, ,
+      drop = FALSE])),
+    last[rows, , drop = FALSE], series$gap[rows],
+    series$inputs[rows, , drop = FALSE]
+  )
+  target <- move[kept, , drop = FALSE]
+  moves$regression <- fold_regression(x, target, series$fold[rows],
+    given_kernels(kernel, x, c(0.125, 0.25, 0.5, 1, 2)), rank
+  )
+  residual <- (target - moves$regression$left_out) * sqrt(gap[kept])
+  moves$cov <- crossprod(residual) / nrow(residual)
+  moves$last <- last
+  moves
+}
+
+# What the regression of moves sees
+move_points <- function(moves, at, last, gap, inputs) {
+  cbind(
+    at, if (moves$lag > 0) last / moves$pace,
+    if (moves$irregular) log(rep_len(gap, nrow(at))),
+    if (!is.null(moves$inputs)) in_unit(moves$inputs, inputs)
+  )
+}

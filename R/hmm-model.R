@@ -1,0 +1,256 @@
+# The adjusted kbr_hmm(): scores of observations, choice of its settings by
+# filtering stretches of the training series, and the model itself.
+
+# Observations of more columns are seen through as many principal components.
+most_components <- 20
+
+#' Learn how observations become scores
+#' @return List of `center` and `scale` (p), `axes` (p x k, or NULL), the
+#'   standard deviations `size` of scores, and how far training observations
+#'   `reach` from their centre and from the axes.
+#' @noRd
+learn_scores <- function(y, scale) {
+  moments <- column_moments(y)
+  many <- ncol(y) > most_components
+  if (many && !scale) moments$scale[] <- 1
+  scores <- list(center = moments$center, scale = moments$scale)
+  if (many) {
+    centred <- in_unit(scores, y)
+    scores$axes <- score_axes(centred, most_components)
+    size <- sqrt(sum((centred %*% scores$axes)^2) / nrow(y))
+    scores$axes <- scores$axes / size
+  }
+  parts <- score_parts(scores, y)
+  scores$size <- column_moments(parts$scores)$scale
+  scores$reach <- apply(score_reach(scores, parts), 2, max)
+  scores
+}
+
+# Principal axes by subspace iteration: few products with the observations
+score_axes <- function(x, k, rounds = 6) {
+  start <- with_local_seed(1, matrix(stats::rnorm(ncol(x) * (k + 10)), ncol(x)))
+  axes <- qr.Q(qr(start))
+  for (i in seq_len(rounds)) {
+    axes <- qr.Q(qr(crossprod(x, x %*% axes)))
+  }
+  axes %*% svd(x %*% axes, nu = 0, nv = k)$v
+}
+
+score_parts <- function(scores, y) {
+  centred <- in_unit(scores, y)
+  if (is.null(scores$axes)) {
+    return(list(scores = centred, rest = numeric(nrow(y))))
+  }
+  found <- centred %*% scores$axes
+  unit <- sum(scores$axes[, 1]^2)
+  list(
+    scores = found,
+    rest = pmax(rowSums(centred^2) - rowSums(found^2) / unit, 0)
+  )
+}
+
+# Distances from the centre, and from the axes' span
+score_reach <- function(scores, parts) {
+  cbind(
+    sqrt(rowMeans(sweep(parts$scores, 2, scores$size, "/")^2)),
+    sqrt(parts$rest)
+  )
+}
+
+# Observations so many times farther than any of the training period count as
+# missing.
+farthest <- 3
+
+#' @return Scores of new observations, rows that are missing or far NA, and
+#'   how many are `far`.
+#' @noRd
+new_scores <- function(scores, y) {
+  known <- stats::complete.cases(y)
+  parts <- score_parts(scores, y[known, , drop = FALSE])
+  reach <- score_reach(scores, parts)
+  far <- rowSums(sweep(reach, 2, farthest * scores$reach, ">")) > 0
+  out <- matrix(NA_real_, nrow(y), ncol(parts$scores))
+  out[which(known)[!far], ] <- parts$scores[!far, , drop = FALSE]
+  list(scores = out, far = sum(far))
+}
+
+# Settings ---------------------------------------------------------------------
+
+# Moves are noisier than residuals of their regression where these persist.
+inflations <- c(1, 10, 100)
+# Steps of each stretch that is filtered to choose settings, and particles
+held_steps <- 60
+held_particles <- 100
+
+#' The model that filters stretches of the training series best
+#'
+#' @param wanted List of `summaries`, `lag` and `inflate`, NULL where these are
+#'   to be chosen.
+#' @return Model, with the `trials` and the `stretch` of intervals, (K55).
+#' @noRd
+choose_model <- function(space, series, wanted, kernels, rank, known, seed) {
+  observed <- lapply(possible_summaries(series, wanted, known), function(s) {
+    learn_observed(space, series, s, kernels, rank)
+  })
+  moves <- if (is.null(known$transitions)) {
+    lapply(possible_lags(series, wanted, known), function(lag) {
+      from <- if (is.null(series$moving)) series else series$moving
+      learn_moves(space, from, lag, kernels$x, rank)
+    })
+  }
+  build <- function(o, m, inflate) {
+    new_model(
+      space, series, observed[[o]], moves[[max(m, 1)]], inflate, known
+    )
+  }
+  simplest <- build(1, 1, if (is.null(wanted$inflate)) 1 else wanted$inflate)
+  if (!can_hold_out(series, known)) {
+    return(c(simplest, list(stretch = 1)))
+  }
+  search_models(
+    build, series, length(observed), max(length(moves), 1), wanted, seed
+  )
+}
+
+possible_summaries <- function(series, wanted, known) {
+  if (!is.null(known$log_likelihood)) {
+    return(list())
+  }
+  if (!is.null(wanted$summaries)) {
+    return(list(wanted$summaries))
+  }
+  if (ncol(series$scores) >= most_components) list(TRUE) else list(FALSE, TRUE)
+}
+
+possible_lags <- function(series, wanted, known) {
+  if (!is.null(known$pairs)) {
+    return(list(0L))
+  }
+  if (is.null(wanted$lag)) list(0L, 1L) else list(wanted$lag)
+}
+
+can_hold_out <- function(series, known) {
+  is.null(known$log_likelihood) && is.null(known$pairs) &&
+    max(series$fold) > 1 && length(series$first) > 20
+}
+
+# One setting after the other: each is changed while that lowers the score
+search_models <- function(build, series, n_observed, n_moves, wanted, seed) {
+  inflate <- if (is.null(wanted$inflate)) inflations else wanted$inflate
+  trials <- NULL
+  best <- NULL
+  try <- function(o, m, i) {
+    model <- build(o, m, inflate[[i]])
+    held <- held_out(model, series, seed)
+    trials <<- rbind(trials, data.frame(
+      summaries = !is.null(model$observed$summary),
+      lag = if (is.null(model$moves)) NA_real_ else as.double(model$moves$lag),
+      inflate = inflate[[i]], score = held$score, error = held$error
+    ))
+    if (is.null(best) || held$score < best$score) {
+      best <<- list(
+        score = held$score, model = model, at = c(o, m, i),
+        stretch = held$stretch
+      )
+    }
+  }
+  for (i in seq_along(inflate)) try(1, 1, i)
+  if (n_moves > 1) {
+    for (i in seq_along(inflate)) try(1, 2, i)
+  }
+  if (n_observed > 1) try(2, best$at[[2]], best$at[[3]])
+  c(best$model, list(stretch = best$stretch, trials = trials))
+}
+
+new_model <- function(space, series, observed, moves, inflate, known) {
+  list(
+    space = space, states = series$states, unit = series$unit,
+    fold = series$fold, observed = observed, moves = moves, inflate = inflate,
+    transitions = known$transitions, log_likelihood = known$log_likelihood,
+    guided = !is.null(observed$summary) && !is.null(moves)
+  )
+}
+
+#' Filter the first steps of each stretch of the training series with what the
+#' others say
+#' @return List of `score` (mean energy score of the states), `error` (mean
+#'   squared distance of means) and `stretch`, the factor with which 90%
+#'   intervals hold 90% of the states.
+#' @noRd
+held_out <- function(model, series, seed) {
+  parts <- lapply(seq_len(max(series$fold)), function(fold) {
+    rows <- utils::head(held_rows(series, fold), held_steps)
+    seen <- list(
+      y = model$observed$seen[rows, , drop = FALSE],
+      variance = model$observed$variance[rows],
+      gap = c(1, series$gap[rows])[seq_along(rows)],
+      inputs = series$inputs[pmax(rows - 1, 1), , drop = FALSE]
+    )
+    clouds <- with_local_seed(seed, filter_particles(
+      model, seen, NULL, held_particles, NULL, fold
+    ))
+    # The first states say little about moves.
+    later <- if (length(rows) > 10) -seq_len(5) else TRUE
+    score_clouds(
+      model, clouds[later], series$states[rows[later], , drop = FALSE]
+    )
+  })
+  all <- do.call(rbind, parts)
+  list(
+    score = mean(all[, "score"]), error = mean(all[, "error"]),
+    stretch = interval_stretch(all[, -(1:2)])
+  )
+}
+
+# The first rows of a stretch that are of one sequence
+held_rows <- function(series, fold) {
+  rows <- which(series$fold == fold)
+  end <- which(!rows[-length(rows)] %in% series$first)
+  if (length(end) > 0) rows[seq_len(end[[1]])] else rows
+}
+
+# Per time: energy score, squared error (columns of vectors in standard
+# deviations), and where the state lies relative to the end of the 90% interval
+# on its side, by coordinate
+score_clouds <- function(model, clouds, truth) {
+  space <- model$space
+  unit <- if (space$type == "euclidean") model$unit$scale else 1
+  do.call(rbind, lapply(seq_along(clouds), function(t) {
+    states <- clouds[[t]]$states
+    mean <- cloud_mean(space, states)
+    spread <- space_minus(space, states, mean[rep(1, nrow(states)), ,
+      drop = FALSE])
+    spread <- spread / rep(unit, each = nrow(spread))
+    miss <- as.vector(space_minus(space, truth[t, , drop = FALSE], mean)) / unit
+    ends <- apply(spread, 2, ends_of)
+    side <- ifelse(miss > 0, ends[2, ], ends[1, ])
+    to <- spread - rep(miss, each = nrow(spread))
+    half <- seq_len(nrow(spread) %/% 2)
+    apart <- spread[half, , drop = FALSE] -
+      spread[length(half) + half, , drop = FALSE]
+    c(
+      score = mean(sqrt(rowSums(to^2))) - mean(sqrt(rowSums(apart^2))) / 2,
+      error = sum(miss^2), miss / side
+    )
+  }))
+}
+
+# Of 90% of the particles
+ends_of <- function(v) {
+  n <- length(v)
+  sort(v)[c(ceiling(0.05 * n), ceiling(0.95 * n))]
+}
+
+cloud_mean <- function(space, states) {
+  space_decode(space, t(colMeans(space_encode(space, states))))
+}
+
+# (K55), within bounds where stretches are few
+interval_stretch <- function(ratio) {
+  ratio <- ratio[is.finite(ratio)]
+  if (length(ratio) == 0) {
+    return(1)
+  }
+  found <- stats::quantile(ratio, 0.9, names = FALSE)
+  min(max(found, 0.5), 3)
+}

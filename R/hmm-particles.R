@@ -1,0 +1,262 @@
+# The particle filter of the adjusted kbr_hmm().
+#
+# A cloud has N equally likely particles: `states` (N x d), `last` (the move
+# before, N x k) and `residual` (of the observation before, over its spread).
+
+#' @param model Of `hmm_model()`.
+#' @param seen List of `y` (T x p: summaries or scores, rows that are not used
+#'   hold NA), `variance` (T, with summaries), `gap` (T, the time since the row
+#'   before), `inputs` (T x k, of the row before, or NULL).
+#' @param cloud Where the filter goes on, or NULL.
+#' @param fold 0, or the stretch of the training rows that is filtered.
+#' @param seeds One per row, or NULL: draws go on with R's generator.
+#' @return List of clouds, each with the `ancestors` in the one before.
+#' @noRd
+filter_particles <- function(model, seen, cloud, size, seeds, fold = 0,
+                             start = NULL, bar = NULL) {
+  noise <- joint_axes(model)
+  out <- vector("list", nrow(seen$y))
+  for (t in seq_along(out)) {
+    now <- list(
+      y = seen$y[t, , drop = FALSE], variance = seen$variance[t],
+      gap = seen$gap[[t]], inputs = seen$inputs[rep(t, size), , drop = FALSE]
+    )
+    if (anyNA(now$y)) now["y"] <- list(NULL)
+    cloud <- with_local_seed(seeds[t], if (is.null(cloud)) {
+      first_cloud(model, now, size, fold, start)
+    } else {
+      next_cloud(model, cloud, now, noise, fold)
+    })
+    out[[t]] <- cloud
+    if (!is.null(bar)) bar$advance()
+  }
+  out
+}
+
+# Axes in which the noise of moves has unit variance and that of observations,
+# given the residual before, is diagonal: proposals that use the observation
+joint_axes <- function(model) {
+  moves <- chol_of(model$inflate * model$moves$cov)
+  if (!model$guided) {
+    return(list(moves = moves))
+  }
+  cov <- model$observed$cov * (1 - model$observed$memory^2)
+  inner <- backsolve(moves, t(backsolve(moves, cov, transpose = TRUE)),
+    transpose = TRUE
+  )
+  found <- eigen((inner + t(inner)) / 2, symmetric = TRUE)
+  list(
+    moves = moves, ratio = pmax(found$values, 1e-12),
+    to = crossprod(found$vectors, moves),
+    from = backsolve(moves, found$vectors)
+  )
+}
+
+# Of a covariance matrix that may be singular
+chol_of <- function(cov) {
+  size <- max(diag(cov), 1e-300)
+  chol(cov + diag(1e-10 * size, nrow(cov)))
+}
+
+# Steps ------------------------------------------------------------------------
+
+next_cloud <- function(model, cloud, now, noise, fold) {
+  ahead <- predict_move(model, cloud, now, fold)
+  if (is.null(now$y)) {
+    return(unseen_cloud(model, cloud, ahead, now, noise))
+  }
+  if (model$guided) {
+    return(guided_cloud(model, cloud, ahead, now, noise, fold))
+  }
+  there <- propagate(model, ahead, now, noise)
+  found <- observation_error(model, there$states, now, cloud, fold)
+  kept <- resample(found$log_likelihood)
+  list(
+    states = there$states[kept, , drop = FALSE],
+    last = there$last[kept, , drop = FALSE],
+    residual = found$residual[kept, , drop = FALSE], ancestors = kept
+  )
+}
+
+# Expected moves, or states simulated by a known transition
+predict_move <- function(model, cloud, now, fold) {
+  if (is.function(model$transitions)) {
+    to <- model$transitions(cloud$states)
+    return(list(states = check_simulated(to, cloud$states), last = NULL))
+  }
+  at <- in_unit(model$unit, space_encode(model$space, cloud$states))
+  x <- move_points(model$moves, at, cloud$last, now$gap, now$inputs)
+  list(
+    from = cloud$states,
+    move = now$gap * fold_predict(model$moves$regression, x, fold)
+  )
+}
+
+# A draw of the next states
+propagate <- function(model, ahead, now, noise) {
+  if (!is.null(ahead$states)) {
+    return(ahead)
+  }
+  draws <- matrix(stats::rnorm(length(ahead$move)), nrow(ahead$move))
+  move <- ahead$move + sqrt(now$gap) * draws %*% noise$moves
+  list(
+    states = space_plus(model$space, ahead$from, move), last = move / now$gap
+  )
+}
+
+# Without an observation
+unseen_cloud <- function(model, cloud, ahead, now, noise) {
+  there <- propagate(model, ahead, now, noise)
+  memory <- model$observed$memory^now$gap
+  if (!is.null(cloud$residual)) {
+    there$residual <- memory * cloud$residual + normal_draws(
+      nrow(cloud$residual), model$observed$cov * (1 - memory^2)
+    )
+  }
+  c(there, list(ancestors = seq_len(nrow(there$states))))
+}
+
+#' Errors of the observation at states, and its log likelihood there
+#' @param cloud The particles before, or NULL: without memory.
+#' @return List of `log_likelihood` and `residual` (over their spread).
+#' @noRd
+observation_error <- function(model, states, now, cloud, fold) {
+  if (is.function(model$log_likelihood)) {
+    value <- state_likelihood(model, now$y, states)
+    return(list(log_likelihood = value))
+  }
+  observed <- model$observed
+  at <- in_unit(model$unit, space_encode(model$space, states))
+  error <- raw_error(model, states, at, now, fold)
+  variance <- if (is.null(observed$summary)) {
+    exp(fold_predict(observed$spread, at, fold)[, 1])
+  } else {
+    now$variance
+  }
+  residual <- error / sqrt(variance)
+  memory <- if (is.null(cloud)) 0 else observed$memory^now$gap
+  news <- residual - if (memory > 0) memory * cloud$residual else 0
+  root <- chol_of(observed$cov * (1 - memory^2))
+  white <- news %*% backsolve(root, diag(ncol(root)))
+  list(
+    log_likelihood = -(rowSums(white^2) + ncol(root) * log(variance)) / 2,
+    residual = residual
+  )
+}
+
+raw_error <- function(model, states, at, now, fold) {
+  y <- now$y[rep(1, nrow(states)), , drop = FALSE]
+  seen <- if (is.null(model$observed$summary)) {
+    y
+  } else {
+    space_minus(model$space, y, states)
+  }
+  seen - fold_predict(model$observed$error, at, fold)
+}
+
+#' Ancestors weighted by the observation's density given each, and states drawn
+#' given both: (K54)
+#'
+#' The error's regression is taken at the expected state.
+#' @noRd
+guided_cloud <- function(model, cloud, ahead, now, noise, fold) {
+  space <- model$space
+  there <- space_plus(space, ahead$from, ahead$move)
+  at <- in_unit(model$unit, space_encode(space, there))
+  memory <- model$observed$memory^now$gap
+  expected <- memory * sqrt(now$variance) * cloud$residual
+  news <- (raw_error(model, there, at, now, fold) - expected) %*% noise$from
+  size <- nrow(there)
+  # Variances along the axes: of the move, and of the observation given it
+  ratio <- now$variance * noise$ratio *
+    (1 - memory^2) / (1 - model$observed$memory^2)
+  total <- now$gap + ratio
+  kept <- resample(-drop(news^2 %*% (0.5 / total)))
+  draws <- matrix(stats::rnorm(length(news)), size)
+  step <- news[kept, , drop = FALSE] * rep(now$gap / total, each = size) +
+    draws * rep(sqrt(now$gap * ratio / total), each = size)
+  step <- step %*% noise$to
+  states <- space_plus(space, there[kept, , drop = FALSE], step)
+  at <- in_unit(model$unit, space_encode(space, states))
+  list(
+    states = states,
+    last = (ahead$move[kept, , drop = FALSE] + step) / now$gap,
+    residual = raw_error(model, states, at, now, fold) / sqrt(now$variance),
+    ancestors = kept
+  )
+}
+
+# Systematic resampling by log weights
+resample <- function(log_weights) {
+  w <- exp(log_weights - max(log_weights))
+  n <- length(w)
+  at <- (seq_len(n) - stats::runif(1)) / n * sum(w)
+  pmin(findInterval(at, cumsum(w)) + 1L, n)
+}
+
+# The first time ---------------------------------------------------------------
+
+first_cloud <- function(model, now, size, fold, start) {
+  if (is.null(start) && model$guided && !is.null(now$y)) {
+    return(guided_start(model, now, size, fold))
+  }
+  known <- if (fold > 0) which(model$fold != fold) else TRUE
+  known <- model$states[known, , drop = FALSE]
+  rows <- if (is.null(start)) {
+    sample.int(nrow(known), size, replace = TRUE)
+  } else {
+    known <- start$points
+    sample.int(nrow(known), size, replace = TRUE, prob = start$weights)
+  }
+  states <- known[rows, , drop = FALSE]
+  out <- list(states = states, ancestors = seq_len(size))
+  if (!is.null(now$y)) {
+    found <- observation_error(model, states, now, NULL, fold)
+    kept <- resample(found$log_likelihood)
+    out$states <- states[kept, , drop = FALSE]
+    out$residual <- found$residual[kept, , drop = FALSE]
+  } else if (!is.null(model$observed)) {
+    out$residual <- normal_draws(size, model$observed$cov)
+  }
+  out$last <- likely_moves(model, out$states)
+  out
+}
+
+normal_draws <- function(n, cov) {
+  matrix(stats::rnorm(n * ncol(cov)), n) %*% chol_of(cov)
+}
+
+# The first summary less draws of its error
+guided_start <- function(model, now, size, fold) {
+  space <- model$space
+  draws <- sqrt(now$variance) * normal_draws(size, model$observed$cov)
+  y <- now$y[rep(1, size), , drop = FALSE]
+  bias <- function(states) {
+    at <- in_unit(model$unit, space_encode(space, states))
+    fold_predict(model$observed$error, at, fold)
+  }
+  states <- space_plus(space, y, -draws)
+  states <- space_plus(space, states, -bias(states))
+  list(
+    states = states, ancestors = seq_len(size),
+    residual = (space_minus(space, y, states) - bias(states)) /
+      sqrt(now$variance),
+    last = likely_moves(model, states)
+  )
+}
+
+# The move before: that of the nearest state of the training series
+likely_moves <- function(model, states) {
+  if (is.null(model$moves) || model$moves$lag == 0) {
+    return(NULL)
+  }
+  code <- function(x) in_unit(model$unit, space_encode(model$space, x))
+  known <- which(!is.na(model$moves$last[, 1]))
+  near <- nearest_rows(code(states), code(model$states[known, , drop = FALSE]))
+  model$moves$last[known[near], , drop = FALSE]
+}
+
+# For each row of a the number of the nearest row of b
+nearest_rows <- function(a, b) {
+  max.col(2 * a %*% t(b) - rep(rowSums(b^2), each = nrow(a)), "first")
+}

@@ -1,0 +1,345 @@
+# Filters, smoothers and forecasts of the adjusted kbr_hmm(). A path has, for
+# each time, the mean of the particles and their displacements from it.
+
+#' @export
+empty_path.kb_hmm_adjusted <- function(hmm, start) {
+  k <- ncol(space_minus(
+    hmm$space, hmm$model$states[1, , drop = FALSE],
+    hmm$model$states[1, , drop = FALSE]
+  ))
+  size <- hmm$settings$particles
+  structure(
+    list(
+      version = fit_version, hmm = hmm, start = start,
+      mean = matrix(0, 0, length(hmm$space$names)),
+      spread = array(0, c(size, k, 0)), ancestors = matrix(0L, size, 0),
+      observations = NULL, unseen = logical(), cloud = NULL, clock = NULL
+    ),
+    class = c("kb_hmm_particles", "kb_kbr_filter", "kb_kbr_path")
+  )
+}
+
+#' @export
+hmm_rows.kb_hmm_adjusted <- function(hmm, observations) {
+  given <- given_observations(hmm, observations)
+  if (is.null(hmm$scores)) {
+    return(list(given = given, y = given, far = 0))
+  }
+  found <- new_scores(hmm$scores, given)
+  summarised <- hmm$model$observed$summary
+  known <- which(stats::complete.cases(found$scores))
+  scores <- found$scores[known, , drop = FALSE]
+  out <- list(given = given, y = found$scores, far = found$far)
+  if (!is.null(summarised)) {
+    out$y <- matrix(NA_real_, nrow(given), length(hmm$space$names))
+    out$variance <- rep(1, nrow(given))
+    if (length(known) > 0) {
+      out$y[known, ] <- space_decode(
+        hmm$space, fold_predict(summarised, scores)
+      )
+      out$variance[known] <- exp(
+        fold_predict(hmm$model$observed$spread, scores)[, 1]
+      )
+    }
+  }
+  out
+}
+
+#' @export
+filter_rows.kb_hmm_particles <- function(path, rows, clock, progress) {
+  hmm <- path$hmm
+  total <- nrow(rows$given)
+  if (total == 0) {
+    return(path)
+  }
+  warn_far_rows(rows$far, total)
+  clock <- filter_clock(path, clock, total)
+  seen <- list(
+    y = rows$y, variance = rows$variance, gap = clock$gap,
+    inputs = clock$inputs
+  )
+  bar <- task_bar(total, progress, "Filtering")
+  on.exit(bar$close())
+  done <- nrow(path$mean)
+  clouds <- filter_particles(
+    hmm$model, seen, path$cloud, hmm$settings$particles,
+    step_seeds(hmm, done + seq_len(total)), start = path$start, bar = bar
+  )
+  path$observations <- rbind(path$observations, rows$given)
+  path$unseen <- c(path$unseen, !stats::complete.cases(rows$y))
+  path$cloud <- clouds[[total]]
+  path$clock <- clock$last
+  add_clouds(path, clouds)
+}
+
+step_seeds <- function(hmm, steps) {
+  (hmm$seed + steps * 7919) %% .Machine$integer.max
+}
+
+warn_far_rows <- function(far, total) {
+  if (far > 0) {
+    kb_warn(c(
+      "{far} of {total} observation{?s} {?is/are} far from all training
+       observations: {?it was/they were} treated as missing.",
+      i = "They lie more than {farthest} times as far from the centre as any of
+           the training period."
+    ), "far")
+  }
+}
+
+# Gaps before each row, and inputs that act on them: of the row before
+filter_clock <- function(path, clock, total) {
+  settings <- path$hmm$settings
+  last <- path$clock
+  inputs <- check_inputs(clock$inputs, total, settings$input_names)
+  before <- if (!is.null(inputs)) {
+    rbind(if (is.null(last)) inputs[1, ] else last$inputs, inputs)
+  }
+  times <- if (is.null(settings$unit_time)) {
+    if (!is.null(clock$times)) refuse_clock(clock["times"])
+    NULL
+  } else {
+    check_clock_times(clock$times, total)
+  }
+  from <- if (is.null(last)) times[1] - settings$unit_time else last$time
+  gap <- if (is.null(times)) {
+    rep(1, total)
+  } else {
+    diff(c(from, times)) / settings$unit_time
+  }
+  if (any(gap <= 0)) {
+    bad_argument(clock$times, "times", "increasing")
+  }
+  list(
+    gap = gap, inputs = before[seq_len(total), , drop = FALSE],
+    last = list(
+      time = times[total], inputs = before[total + 1, , drop = FALSE]
+    )
+  )
+}
+
+#' Add the times of clouds to a path
+#'
+#' Displacements are stretched so that intervals hold as many states as they
+#' say, (K55).
+#' @noRd
+add_clouds <- function(path, clouds) {
+  space <- path$hmm$space
+  stretch <- path$hmm$model$stretch
+  mean <- do.call(rbind, lapply(clouds, function(cloud) {
+    cloud_mean(space, cloud$states)
+  }))
+  spread <- vapply(seq_along(clouds), function(t) {
+    states <- clouds[[t]]$states
+    stretch * space_minus(
+      space, states, mean[rep(t, nrow(states)), , drop = FALSE]
+    )
+  }, matrix(0, dim(path$spread)[[1]], dim(path$spread)[[2]]))
+  ancestors <- vapply(clouds, function(cloud) {
+    as.integer(cloud$ancestors)
+  }, integer(nrow(path$ancestors)))
+  path$mean <- rbind(path$mean, mean)
+  path$spread <- array(
+    c(path$spread, spread), dim(path$spread) + c(0, 0, length(clouds))
+  )
+  path$ancestors <- cbind(path$ancestors, ancestors)
+  path
+}
+
+# Smoothing and forecasting ----------------------------------------------------
+
+#' The particles of each time that have descendants later: (K56)
+#'
+#' As far ahead as `lag`, or until fewer than a tenth of them are left.
+#' @noRd
+smooth_particles <- function(path, lag, bar) {
+  last <- nrow(path$mean)
+  space <- path$hmm$space
+  fewest <- nrow(path$ancestors) / 10
+  mean <- path$mean
+  for (t in seq_len(last)) {
+    kept <- surviving(path$ancestors, t, min(t + lag, last), fewest)
+    spread <- matrix(path$spread[kept, , t], length(kept))
+    states <- path_states_at(path, t, kept)
+    centre <- cloud_mean(space, states)
+    stretch <- path$hmm$model$stretch
+    mean[t, ] <- smoothed <- space_plus(
+      space, path$mean[t, , drop = FALSE], t(colMeans(spread)) / stretch
+    )
+    path$spread[, , t] <- space_minus(
+      space, states, centre[rep(1, nrow(states)), , drop = FALSE]
+    )
+    bar$advance()
+  }
+  path$mean <- mean
+  path$lag <- lag
+  path[c("ancestors", "cloud", "clock", "start")] <- NULL
+  class(path) <- c("kb_hmm_particles", "kb_kbr_smooth", "kb_kbr_path")
+  path
+}
+
+surviving <- function(ancestors, from, to, fewest) {
+  kept <- seq_len(nrow(ancestors))
+  for (s in seq_len(to - from)) {
+    further <- kept[ancestors[, from + s]]
+    if (sum(tabulate(further, length(kept)) > 0) < fewest) break
+    kept <- further
+  }
+  kept
+}
+
+forecast_particles <- function(path, h, inputs) {
+  hmm <- path$hmm
+  steps <- nrow(path$mean) + seq_len(h)
+  names <- hmm$settings$input_names
+  inputs <- if (!is.null(names)) {
+    rbind(path$clock$inputs, if (h > 1) check_inputs(inputs, h - 1, names))
+  } else if (!is.null(inputs)) {
+    refuse_clock(list(inputs = inputs))
+  }
+  seen <- list(
+    y = matrix(NA_real_, h, 1), variance = NULL, gap = rep(1, h),
+    inputs = inputs
+  )
+  clouds <- filter_particles(
+    hmm$model, seen, path$cloud, hmm$settings$particles, step_seeds(hmm, steps)
+  )
+  out <- add_clouds(empty_path(hmm, NULL), clouds)
+  out$after <- nrow(path$mean)
+  out[c("ancestors", "cloud", "clock", "unseen")] <- NULL
+  class(out) <- c("kb_hmm_particles", "kb_kbr_forecast", "kb_kbr_path")
+  out
+}
+
+# Methods of paths -------------------------------------------------------------
+
+path_states_at <- function(path, t, rows = TRUE) {
+  spread <- matrix(path$spread[rows, , t], ncol = dim(path$spread)[[2]])
+  space_plus(
+    path$hmm$space, path$mean[rep(t, nrow(spread)), , drop = FALSE], spread
+  )
+}
+
+#' @export
+path_length.kb_hmm_particles <- function(object) nrow(object$mean)
+
+#' @export
+path_mean.kb_hmm_particles <- function(object) {
+  out <- object$mean
+  dimnames(out) <- list(NULL, object$hmm$space$names)
+  out
+}
+
+# For circles and rotations (K27)
+#' @export
+path_sd.kb_hmm_particles <- function(object) {
+  space <- object$hmm$space
+  out <- lapply(seq_len(path_length(object)), function(t) {
+    v <- matrix(object$spread[, , t], ncol = dim(object$spread)[[2]])
+    switch(space$type,
+      euclidean = sqrt(colMeans(v^2) - colMeans(v)^2),
+      circle = sqrt(-2 * log(mean(cos(v)))),
+      rotation = sqrt(4 * mean(1 - cos(sqrt(rowSums(v^2)))))
+    )
+  })
+  out <- matrix(unlist(out), length(out), byrow = TRUE)
+  colnames(out) <- if (space$type == "euclidean") space$names
+  out
+}
+
+#' @export
+path_quantiles.kb_hmm_particles <- function(object, probs) {
+  centre <- space_coordinates(object$hmm$space, path_mean(object))
+  circular <- attr(centre, "circular")
+  out <- empty_quantiles(centre, probs)
+  for (t in seq_len(nrow(centre))) {
+    at <- space_coordinates(object$hmm$space, path_states_at(object, t))
+    for (j in seq_len(ncol(at))) {
+      gap <- at[, j] - centre[t, j]
+      if (circular[[j]]) gap <- wrap_angle(gap)
+      out[t, j, ] <- centre[t, j] + stats::quantile(gap, probs, names = FALSE)
+    }
+  }
+  out
+}
+
+# Of a normal kernel's density estimate, in displacements from the mean
+#' @export
+path_map.kb_hmm_particles <- function(object) {
+  n <- dim(object$spread)[[1]]
+  weights <- rep(1 / n, n)
+  modes <- lapply(seq_len(path_length(object)), function(t) {
+    v <- matrix(object$spread[, , t], n)
+    width <- pmax(
+      density_bandwidth(v, t(weights), NULL)[1, ], .Machine$double.eps
+    )
+    embedding_mode(v, weights, kernel_gaussian(width))
+  })
+  v <- matrix(unlist(lapply(modes, `[[`, "x")), length(modes), byrow = TRUE)
+  out <- space_plus(object$hmm$space, object$mean, v)
+  dimnames(out) <- list(NULL, object$hmm$space$names)
+  structure(out, converged = vapply(modes, `[[`, NA, "converged"))
+}
+
+#' @export
+path_draws.kb_hmm_particles <- function(object, ndraws) {
+  n <- dim(object$spread)[[1]]
+  rows <- with_local_seed(object$hmm$seed, if (is.null(ndraws)) {
+    spread_over(n, min(n, 200))
+  } else {
+    sample.int(n, check_count(ndraws, 1), replace = ndraws > n)
+  })
+  names <- object$hmm$space$names
+  out <- vapply(seq_len(path_length(object)), function(t) {
+    unname(path_states_at(object, t, rows))
+  }, matrix(0, length(rows), length(names)))
+  array(out, c(length(rows), length(names), path_length(object)), list(
+    NULL, names, NULL
+  ))
+}
+
+#' @export
+path_all_weights.kb_hmm_particles <- function(object) {
+  kb_abort(c(
+    "Particles have no weights of training states.",
+    i = "{.code type = \"draws\"} gives them; {.code method = \"kbr\"} of
+         {.fn kbr_hmm} weights."
+  ), "not_defined")
+}
+
+# Angles between states and the mean, or distances from it, in radians or units
+#' @export
+path_radius.kb_hmm_particles <- function(object, probs) {
+  out <- t(vapply(seq_len(path_length(object)), function(t) {
+    v <- matrix(object$spread[, , t], ncol = dim(object$spread)[[2]])
+    stats::quantile(sqrt(rowSums(v^2)), probs, names = FALSE)
+  }, numeric(length(probs))))
+  matrix(out, path_length(object), dimnames = list(
+    NULL, paste0(100 * probs, "%")
+  ))
+}
+
+#' @export
+path_negative.kb_hmm_particles <- function(object) NULL
+
+#' @export
+path_title.kb_hmm_particles <- function(x) {
+  times <- counted(path_length(x), "time")
+  if (inherits(x, "kb_kbr_forecast")) {
+    return(paste0(
+      "Forecast by particles: ", counted(path_length(x), "step"),
+      " after time ", x$after
+    ))
+  }
+  if (inherits(x, "kb_kbr_smooth")) {
+    return(paste0(
+      "Smoothed by particles: ", times,
+      if (is.finite(x$lag)) paste0(", lag ", x$lag)
+    ))
+  }
+  missing <- sum(x$unseen)
+  paste0(
+    "Filtered by particles: ", times,
+    if (missing > 0) paste0(", ", missing, " without observation")
+  )
+}
