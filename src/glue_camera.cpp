@@ -24,8 +24,7 @@ std::size_t room_cell(const double* d, int side) {
 // one column per rotation. `room` is 3 x side x side x 8.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerMatrix camera_rays_cpp(const Rcpp::NumericMatrix& rotations,
-                                    const Rcpp::IntegerVector& room,
-                                    int side) {
+                                    const Rcpp::IntegerVector& room, int side) {
   const int n = rotations.nrow();
   Rcpp::IntegerMatrix out(1200, n);
   int* pixel = out.begin();
