@@ -33,6 +33,10 @@ bark_partial_cpp <- function(draws, points, varied, x, what, chosen) {
     .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, x, what, chosen)
 }
 
+camera_rays_cpp <- function(rotations, room, side) {
+    .Call(`_kernelbayes_camera_rays_cpp`, rotations, room, side)
+}
+
 permuted_trace_cpp <- function(a, b, permutations) {
     .Call(`_kernelbayes_permuted_trace_cpp`, a, b, permutations)
 }

@@ -47,22 +47,54 @@ camera_data <- function() {
   stored <- read_camera(system.file("extdata", "camera.rds",
     package = "kernelbayes"
   ))
-  camera_of(stored$frames, 1e-6 * undo_differences(stored$angles))
+  angles <- 1e-6 * undo_differences(stored$angles)
+  frames <- predict_frames(angles, stored$room) +
+    undo_codes(stored$codes, stored$large)
+  camera_of(frames, angles)
 }
 
-# The list above, from bytes of the frames and angles in radians; also for the
+# The list above, from the frames' levels and angles in radians; also for the
 # paths that data-raw/camera/render.R makes.
-camera_of <- function(bytes, angles) {
+camera_of <- function(levels, angles) {
   n <- nrow(angles)
   list(
-    frames = t(matrix(as.integer(bytes) / camera_levels, ncol = n)),
+    frames = t(matrix(as.integer(levels) / camera_levels, ncol = n)),
     rotations = camera_rotations(angles), angles = angles,
     train = seq_len(n) <= n / 2
   )
 }
 
-# Frames are kept as whole numbers from 0 to this, one byte each.
+# Frames are whole numbers from 0 to this.
 camera_levels <- 63
+
+# The file has a picture of the room, and what the frames differ by from frames
+# predicted from it: 1200 x n. Light is whole numbers up to `most`, so that sums
+# of 16 rays are exact; the picture and the frames have the colour space sRGB.
+predict_frames <- function(angles, room) {
+  most <- 8191
+  grey <- 0:255 / 255
+  light <- ifelse(grey <= 0.04045, grey / 12.92, ((grey + 0.055) / 1.055)^2.4)
+  rays <- camera_rays_cpp(camera_rotations(angles),
+    as.integer(round(most * light))[as.integer(room) + 1L], dim(room)[[2]]
+  )
+  mean <- seq(0, 16 * most) / (16 * most)
+  grey <- ifelse(mean <= 0.0031308,
+    12.92 * mean, 1.055 * mean^(1 / 2.4) - 0.055
+  )
+  level <- as.integer(round(round(255 * grey) * camera_levels / 255))
+  matrix(level[rays + 1L], nrow(rays))
+}
+
+# Differences of red, green and blue, cut to -2, ..., 2, are the digits of one
+# byte; `large` is what is cut off, wherever they are -2 or 2. Codes have a
+# column per pixel: frames vary slowly.
+undo_codes <- function(codes, large) {
+  digits <- t(as.matrix(expand.grid(-2:2, -2:2, -2:2)))
+  out <- matrix(digits[, as.integer(t(codes)) + 1L], ncol = nrow(codes))
+  cut <- which(abs(out) == 2L)
+  out[cut] <- out[cut] + (out[cut] %/% 2L) * as.integer(large)
+  out
+}
 
 # Third differences of the angles are kept, after three zeros: they are small.
 take_differences <- function(angles) {
@@ -73,13 +105,14 @@ undo_differences <- function(steps) {
   apply(steps, 2, function(d) stats::diffinv(d, differences = 3)[-(1:3)])
 }
 
-# Bytes of the frames, frame after frame, and differences of the angles in
-# microradians
+# The room, codes of the frames, and differences of the angles in microradians
 read_camera <- function(file) {
   stored <- tryCatch(suppressWarnings(readRDS(file)), error = function(e) NULL)
-  whole <- is.list(stored) && is.raw(stored$frames) &&
-    is.integer(stored$angles) && identical(dim(stored$angles), c(3600L, 3L)) &&
-    identical(dim(stored$frames), c(1200L, 3600L))
+  whole <- is.list(stored) && is.integer(stored$angles) &&
+    is.raw(stored$room) && is.raw(stored$codes) && is.raw(stored$large) &&
+    identical(dim(stored$angles), c(3600L, 3L)) &&
+    identical(dim(stored$codes), c(3600L, 400L)) &&
+    identical(dim(stored$room), c(3L, 256L, 256L, 8L))
   if (!whole) {
     kb_abort(c(
       "The camera data cannot be read from {.file {file}}.",

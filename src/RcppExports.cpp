@@ -118,6 +118,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// camera_rays_cpp
+Rcpp::IntegerMatrix camera_rays_cpp(const Rcpp::NumericMatrix& rotations, const Rcpp::IntegerVector& room, int side);
+RcppExport SEXP _kernelbayes_camera_rays_cpp(SEXP rotationsSEXP, SEXP roomSEXP, SEXP sideSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type rotations(rotationsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type room(roomSEXP);
+    Rcpp::traits::input_parameter< int >::type side(sideSEXP);
+    rcpp_result_gen = Rcpp::wrap(camera_rays_cpp(rotations, room, side));
+    return rcpp_result_gen;
+END_RCPP
+}
 // permuted_trace_cpp
 Eigen::VectorXd permuted_trace_cpp(const Eigen::Map<Eigen::MatrixXd>& a, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::Map<Eigen::MatrixXi>& permutations);
 RcppExport SEXP _kernelbayes_permuted_trace_cpp(SEXP aSEXP, SEXP bSEXP, SEXP permutationsSEXP) {
@@ -803,6 +815,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
     {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 6},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
+    {"_kernelbayes_camera_rays_cpp", (DL_FUNC) &_kernelbayes_camera_rays_cpp, 3},
     {"_kernelbayes_permuted_trace_cpp", (DL_FUNC) &_kernelbayes_permuted_trace_cpp, 3},
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},

@@ -10,6 +10,7 @@
 #include "core/small.hpp"
 
 #include "glue_bark.cpp"
+#include "glue_camera.cpp"
 #include "glue_hsic.cpp"
 #include "glue_kbr.cpp"
 #include "glue_kbr_hmm.cpp"

@@ -3,10 +3,11 @@
 #   Rscript data-raw/camera/render.R --speed=3 --seed=1 --output=file.rds
 #     [--frames=3600]
 #
-# Needs povray 3.7 (Debian package povray) and a system that forks. 3600 frames
-# of 20 x 20 RGB of the room in room.pov, along a smooth bounded path of yaw,
-# pitch and roll. The package's path has no random numbers. --folder=f keeps
-# the frames in f; --processes=3 renders in fewer processes than 6.
+# Needs povray 3.7 (Debian package povray) and a system that forks; for the
+# package's path also this package, installed. 3600 frames of 20 x 20 RGB of the
+# room in room.pov, along a smooth bounded path of yaw, pitch and roll. The
+# package's path has no random numbers. --folder=f keeps the frames in f;
+# --processes=3 renders in fewer processes than 6.
 
 n_frames <- 3600
 side <- 20
@@ -55,12 +56,13 @@ write_poses <- function(rotations, file) {
 
 # One sample in each of 4 x 4 parts of a pixel, averaged (-J: no jitter). +KFF
 # is the last frame of the animation, +SF and +EF the first and last to render.
-render <- function(from, to, n, program = "povray") {
+render <- function(from, to, n, program = "povray", width = side,
+                   rays = c("+AM1", "+A0.0", "+R4", "-J")) {
   log <- sprintf("log-%04d", from)
   status <- system2(program, c(
-    "+Iroom.pov", "+Oframe.ppm", "+FP8", sprintf("+W%d +H%d", side, side),
+    "+Iroom.pov", "+Oframe.ppm", "+FP8", sprintf("+W%d +H%d", width, width),
     sprintf("+KFI1 +KFF%d +SF%d +EF%d", n, from, to),
-    "+AM1 +A0.0 +R4 -J", "-D", "-GA", "+WT1", "File_Gamma=sRGB"
+    rays, "-D", "-GA", "+WT1", "File_Gamma=sRGB"
   ), stdout = FALSE, stderr = log)
   if (status != 0) {
     stop("povray failed: ", file.path(getwd(), log))
@@ -78,9 +80,9 @@ render_all <- function(n, processes) {
   if (length(problem) > 0) stop(problem[[1]])
 }
 
-# The 3 x 20 x 20 bytes of a binary PPM file after its header: red, green and
-# blue of the pixels, by rows from the top, each from left to right.
-read_ppm <- function(file) {
+# The bytes of a square binary PPM file after its header: red, green and blue of
+# the pixels, by rows from the top, each from left to right.
+read_ppm <- function(file, side = 20) {
   size <- file.size(file)
   bytes <- readBin(file, "raw", size)
   n <- 3 * side^2
@@ -91,9 +93,7 @@ read_ppm <- function(file) {
 }
 
 render_frames <- function(rotations, folder, here, processes) {
-  dir.create(folder, showWarnings = FALSE, recursive = TRUE)
-  file.copy(file.path(here, "room.pov"), folder, overwrite = TRUE)
-  old <- setwd(folder)
+  old <- enter(folder, here)
   on.exit(setwd(old))
   write_poses(rotations, "poses.inc")
   n <- nrow(rotations)
@@ -105,19 +105,69 @@ render_frames <- function(rotations, folder, here, processes) {
   )
 }
 
+# The present folder, before this enters `folder`, with the scene in it
+enter <- function(folder, here) {
+  dir.create(folder, showWarnings = FALSE, recursive = TRUE)
+  file.copy(file.path(here, "room.pov"), folder, overwrite = TRUE)
+  setwd(folder)
+}
+
+# A picture of the room in all directions, for predict_frames() of the reader:
+# 3 x width x width x 8, for the signs of x, y and z. Cells are |x| and |y| of
+# directions with |x| + |y| + |z| = 1. In each of the eight parts these are
+# linear, so a camera with such axes sees it. Half of each picture is not used.
+render_room <- function(folder, here, width = 256) {
+  old <- enter(folder, here)
+  on.exit(setwd(old))
+  signs <- as.matrix(expand.grid(c(1, -1), c(1, -1), c(1, -1)))
+  across <- cbind(signs[, 1], 0, -signs[, 3])
+  down <- cbind(0, signs[, 2], -signs[, 3])
+  ahead <- cbind(0, 0, signs[, 3]) + (across + down) / 2
+  # The scene multiplies by 1.65.
+  write_poses(cbind(ahead, -across / 1.65, -down / 1.65), "poses.inc")
+  render(1, 8, 8, width = width, rays = "-A")
+  out <- vapply(1:8, function(k) {
+    array(read_ppm(sprintf("frame%d.ppm", k), width), c(3, width, width))
+  }, array(raw(1), c(3, width, width)))
+  used <- outer(seq_len(width), seq_len(width), "+") <= width + 2
+  out[!rep(rep(used, each = 3), 8)] <- as.raw(0)
+  out
+}
+
 # Fewer levels than a byte: half the size, and steps far below the noise that
 # the experiments add.
 in_levels <- function(bytes) as.raw(round(as.integer(bytes) * 63 / 255))
 
 # ---- files ------------------------------------------------------------------
 
-package_file <- function(root, frames_of, reader) {
+package_file <- function(root, frames_of, room, reader) {
   angles <- camera_path()
   list(
     file = file.path(root, "inst", "extdata", "camera.rds"),
-    stored = list(
-      frames = frames_of(angles), angles = reader$take_differences(angles)
-    )
+    stored = pack(frames_of(angles), angles, room, reader)
+  )
+}
+
+# What camera_data() reads, and unpacks to the same frames
+pack <- function(frames, angles, room, reader) {
+  reader$camera_rays_cpp <- getFromNamespace("camera_rays_cpp", "kernelbayes")
+  predicted <- reader$predict_frames(angles * 1e-6, room)
+  coded <- take_codes(array(as.integer(frames), dim(frames)) - predicted)
+  stopifnot(identical(
+    predicted + reader$undo_codes(coded$codes, coded$large),
+    array(as.integer(frames), dim(frames))
+  ))
+  c(list(room = room), coded, list(angles = reader$take_differences(angles)))
+}
+
+# Undone by undo_codes() of the reader
+take_codes <- function(differences) {
+  cut <- pmax(pmin(differences, 2L), -2L)
+  large <- abs(differences)[abs(cut) == 2L] - 2L
+  codes <- c(1, 5, 25) %*% matrix(cut + 2L, 3)
+  list(
+    codes = t(matrix(as.raw(codes), ncol = ncol(differences))),
+    large = as.raw(large)
   )
 }
 
@@ -159,20 +209,25 @@ main <- function() {
   sys.source(file.path(root, "tools", "arguments.R"), options)
   path <- c("speed", "seed", "output", "frames")
   options$refuse_unknown(options = c(path, "folder", "processes"))
-  folder <- options$option("folder", tempfile("camera"))
+  folder <- normalizePath(options$option("folder", tempfile("camera")),
+    mustWork = FALSE
+  )
   frames_of <- function(angles) {
-    render_frames(reader$camera_rotations(angles / 1e6),
-      normalizePath(folder, mustWork = FALSE), here,
+    frames <- render_frames(reader$camera_rotations(angles / 1e6), folder, here,
       number(options, "processes", 6)
     )
+    message("frames: md5 ", digest_of(frames))
+    frames
   }
   other <- any(startsWith(options$args, paste0("--", path)))
   made <- if (other) other_file(options, frames_of) else
-    package_file(root, frames_of, reader)
+    package_file(root, frames_of, render_room(file.path(folder, "room"), here),
+      reader
+    )
   saveRDS(made$stored, made$file, version = 2, compress = "xz")
   message(
     made$file, ": ", file.size(made$file), " bytes, md5 ",
-    tools::md5sum(made$file), " (frames: ", digest_of(made$stored$frames), ")"
+    tools::md5sum(made$file)
   )
 }
 

@@ -66,7 +66,7 @@ test_that("frames show the direction", {
 
 test_that("the bytes are as rendered", {
   file <- system.file("extdata", "camera.rds", package = "kernelbayes")
-  expect_lt(file.size(file), 1.8e6)
+  expect_lt(file.size(file), 4e5)
   bytes <- withr::local_tempfile()
   writeBin(as.raw(round(63 * t(camera$frames))), bytes)
   expect_identical(
@@ -92,6 +92,40 @@ camera_tools <- function() {
 test_that("the angles are the path that data-raw/camera/render.R renders", {
   tools <- camera_tools()
   expect_identical(1e-6 * tools$camera_path(), camera$angles)
+})
+
+test_that("frames packed by data-raw/camera/render.R come back", {
+  tools <- camera_tools()
+  withr::local_preserve_seed()
+  set.seed(1)
+  reader <- new.env()
+  sys.source(file.path(tools$root, "R", "camera-data.R"), reader)
+  frames <- array(as.raw(sample(0:63, 1200 * 5, TRUE)), c(1200, 5))
+  room <- array(as.raw(sample(0:255, 3 * 16^2 * 8, TRUE)), c(3, 16, 16, 8))
+  angles <- tools$camera_path(1:5)
+  packed <- tools$pack(frames, angles, room, reader)
+  expect_identical(packed$room, room)
+  expect_equal(undo_differences(packed$angles), angles, tolerance = 0)
+  levels <- predict_frames(1e-6 * angles, room) +
+    undo_codes(packed$codes, packed$large)
+  expect_identical(as.raw(levels), c(frames))
+})
+
+test_that("a frame is predicted from the light of its rays", {
+  # A room of one colour looks the same everywhere.
+  room <- array(as.raw(c(0, 100, 255)), c(3, 16, 16, 8))
+  angles <- cbind(yaw = c(0, 2, -3), pitch = c(0, 0.5, -1), roll = c(0, 1, 3))
+  level <- as.integer(round(c(0, 100, 255) * 63 / 255))
+  expect_identical(
+    predict_frames(angles, room), matrix(level, 1200, 3)
+  )
+  # White above the horizon, black below
+  room[, , , 1:4] <- as.raw(255)
+  room[, , , 5:8] <- as.raw(0)
+  expect_identical(
+    c(predict_frames(angles[1, , drop = FALSE], room)),
+    rep(c(63L, 0L), each = 600)
+  )
 })
 
 test_that("other paths have waves of a seed, with the same amplitudes", {
