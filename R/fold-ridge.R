@@ -23,7 +23,7 @@ fold_regression <- function(x, t, fold, kernels, rank) {
   unit <- pmax(column_moments(t)$scale^2, 1e-300)
   best <- NULL
   for (kernel in c(list(NULL), kernels)) {
-    basis <- if (!is.null(kernel)) incomplete_cholesky(kernel, x, rank, 1e-7)
+    basis <- if (!is.null(kernel)) incomplete_cholesky(kernel, x, rank, 1e-5)
     found <- fold_ridge(cbind(basis$factor, linear_share * x), t, fold)
     found$score <- mean(found$loss / unit)
     if (is.null(best) || found$score < best$score) {

@@ -78,9 +78,10 @@ new_scores <- function(scores, y) {
 
 # Moves are noisier than residuals of their regression where these persist.
 inflations <- c(1, 10, 100)
-# Steps of each stretch that is filtered to choose settings, and particles
+# Steps of each stretch that is filtered to choose settings, and particles of
+# filters whose proposals use the observation, and of others
 held_steps <- 60
-held_particles <- 100
+held_particles <- c(guided = 100, plain = 250)
 
 #' The model that filters stretches of the training series best
 #'
@@ -119,7 +120,7 @@ possible_summaries <- function(series, wanted, known) {
   if (!is.null(wanted$summaries)) {
     return(list(wanted$summaries))
   }
-  if (ncol(series$scores) >= most_components) list(TRUE) else list(FALSE, TRUE)
+  list(FALSE, TRUE)
 }
 
 possible_lags <- function(series, wanted, known) {
@@ -187,7 +188,7 @@ held_out <- function(model, series, seed) {
       inputs = series$inputs[pmax(rows - 1, 1), , drop = FALSE]
     )
     clouds <- with_local_seed(seed, filter_particles(
-      model, seen, NULL, held_particles, NULL, fold
+      model, seen, NULL, held_particles[[2 - model$guided]], NULL, fold
     ))
     # The first states say little about moves.
     later <- if (length(rows) > 10) -seq_len(5) else TRUE
@@ -235,10 +236,10 @@ score_clouds <- function(model, clouds, truth) {
   }))
 }
 
-# Of 90% of the particles
+# Order statistics between which another draw falls with probability 0.9
 ends_of <- function(v) {
-  n <- length(v)
-  sort(v)[c(ceiling(0.05 * n), ceiling(0.95 * n))]
+  from <- max(round(0.05 * (length(v) + 1)), 1)
+  sort(v)[c(from, length(v) + 1 - from)]
 }
 
 cloud_mean <- function(space, states) {
