@@ -89,6 +89,14 @@ hmm_correct_cpp <- function(p, n, s, w, change, delta) {
     .Call(`_kernelbayes_hmm_correct_cpp`, p, n, s, w, change, delta)
 }
 
+rotation_minus_cpp <- function(a, b) {
+    .Call(`_kernelbayes_rotation_minus_cpp`, a, b)
+}
+
+rotation_plus_cpp <- function(b, v) {
+    .Call(`_kernelbayes_rotation_plus_cpp`, b, v)
+}
+
 kernel_matrix_cpp <- function(kernel, x, y) {
     .Call(`_kernelbayes_kernel_matrix_cpp`, kernel, x, y)
 }

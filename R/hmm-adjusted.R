@@ -41,7 +41,7 @@ finish_adjusted <- function(hmm) {
   hmm$trials <- model$trials
   hmm$model <- trim_model(model)
   hmm$settings$particles <- if (is.null(s$wanted$particles)) {
-    if (model$guided) 300L else 500L
+    if (model$guided) 200L else 500L
   } else {
     s$wanted$particles
   }
@@ -245,7 +245,7 @@ held_line <- function(hmm, show) {
   if (is.null(hmm$trials)) {
     return("nothing: settings and intervals are not checked")
   }
-  best <- hmm$trials[which.min(hmm$trials$score), ]
+  best <- hmm$trials[hmm$trials$chosen, ]
   paste0(
     "energy score ", show(best$score), " of states in other stretches; 90%",
     " intervals times ", show(hmm$model$stretch)

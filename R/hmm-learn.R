@@ -2,8 +2,30 @@
 # errors and of moves on states, with Gaussian residuals, (K50) to (K53). A
 # particle filter combines them, see hmm-particles.R.
 
-# Stretches of the training series that are predicted from the others
-most_folds <- 10
+# Stretches of the training series that are predicted from the others: of five
+# times the number of rows after which states forget where they were
+folds_between <- c(5, 10)
+count_folds <- function(code, first) {
+  wanted <- nrow(code) / (5 * memory_length(code, first))
+  min(max(round(wanted), folds_between[[1]]), folds_between[[2]], nrow(code))
+}
+
+# Rows after which the correlation of states is below 1/2, by doubling
+memory_length <- function(code, first) {
+  n <- nrow(code)
+  follows <- seq_len(n) %in% first
+  code <- minus_each(code, colMeans(code))
+  total <- sum(code^2) / n
+  sequence <- cumsum(c(TRUE, !follows[-n]))
+  lag <- 1
+  while (lag < n / 4) {
+    now <- which(sequence[seq_len(n - lag)] == sequence[-seq_len(lag)])
+    shared <- sum(code[now, ] * code[now + lag, ]) / max(length(now), 1)
+    if (length(now) == 0 || shared < total / 2) break
+    lag <- 2 * lag
+  }
+  lag
+}
 
 #' Training series as the regressions see them
 #' @param states n x d; `scores` of observations, n x p, or NULL.
@@ -17,7 +39,7 @@ new_series <- function(space, states, scores, first, gap, inputs) {
   list(
     states = states, scores = scores, first = first, gap = gap,
     inputs = inputs, unit = code_unit(space, code),
-    fold = ceiling(seq_len(n) / n * min(most_folds, n))
+    fold = ceiling(seq_len(n) / n * count_folds(code, first))
   )
 }
 
@@ -57,12 +79,19 @@ learn_observed <- function(space, series, summaries, kernels, rank) {
     series$scores
   }
   target <- if (summaries) space_minus(space, seen, series$states) else seen
+  # Summaries that leave out a stretch err more where that is the only one:
+  # their errors are corrected by what is linear in the states alone.
   error <- fold_regression(at, target, series$fold,
-    given_kernels(kernels$x, at, c(0.25, 0.5, 1, 2)), min(rank, 150)
+    if (!summaries) given_kernels(kernels$x, at, c(0.25, 0.5, 1, 2)),
+    min(rank, 150)
   )
   residual <- target - error$left_out
   spread <- learn_spread(
-    residual, if (summaries) series$scores else at, series$fold
+    residual, if (summaries) {
+      spread_points(summary, series$scores, series$fold)
+    } else {
+      at
+    }, series$fold
   )
   variance <- exp(spread$left_out[, 1])
   scaled <- residual / sqrt(variance)
@@ -91,6 +120,20 @@ learn_spread <- function(residual, x, fold) {
   fold_regression(
     x, cbind(log(size + 0.01)), fold, kernels_of_widths(x, c(1, 4)), 100
   )
+}
+
+#' What the spread of summaries is regressed on: the scores, and how far they
+#' are from those at which the regression has its pivots
+#' @param fold Of training rows: pivots of their own stretch are left out.
+#' @noRd
+spread_points <- function(summary, scores, fold = NULL) {
+  if (is.null(summary$kernel)) {
+    return(scores)
+  }
+  far <- squared_distances(scores, summary$points)
+  if (!is.null(fold)) far[outer(fold, fold[summary$pivots], "==")] <- Inf
+  far <- apply(far, 1, min)
+  cbind(scores, log(pmin(far, 1e300) + 1e-8) / 2)
 }
 
 residual_memory <- function(residual, series) {

@@ -78,10 +78,11 @@ new_scores <- function(scores, y) {
 
 # Moves are noisier than residuals of their regression where these persist.
 inflations <- c(1, 10, 100)
-# Steps of each stretch that is filtered to choose settings, and particles of
-# filters whose proposals use the observation, and of others
-held_steps <- 60
-held_particles <- c(guided = 100, plain = 250)
+# Steps of a stretch that is filtered to choose settings, and of all of them;
+# particles of filters whose proposals use the observation, and of others
+held_steps <- 100
+all_held_steps <- 500
+held_particles <- c(guided = 80, plain = 200)
 
 #' The model that filters stretches of the training series best
 #'
@@ -135,32 +136,48 @@ can_hold_out <- function(series, known) {
     max(series$fold) > 1 && length(series$first) > 20
 }
 
-# One setting after the other: each is changed while that lowers the score
+#' Settings in order: summaries or not, at the middle inflation; other
+#' inflations; and lag 1 with each
+#'
+#' Of those that are not worse than the best by more than a standard error, the one that trusts moves least is taken: what holds for stretches
+#' among the training rows may not hold far from them.
+#' @param build Function of the numbers of an observation model and of a model
+#'   of moves, and of an inflation.
+#' @noRd
 search_models <- function(build, series, n_observed, n_moves, wanted, seed) {
   inflate <- if (is.null(wanted$inflate)) inflations else wanted$inflate
-  trials <- NULL
-  best <- NULL
+  middle <- (length(inflate) + 1) %/% 2
+  models <- list()
+  held <- list()
   try <- function(o, m, i) {
     model <- build(o, m, inflate[[i]])
-    held <- held_out(model, series, seed)
-    trials <<- rbind(trials, data.frame(
-      summaries = !is.null(model$observed$summary),
-      lag = if (is.null(model$moves)) NA_real_ else as.double(model$moves$lag),
-      inflate = inflate[[i]], score = held$score, error = held$error
-    ))
-    if (is.null(best) || held$score < best$score) {
-      best <<- list(
-        score = held$score, model = model, at = c(o, m, i),
-        stretch = held$stretch
-      )
-    }
+    models <<- c(models, list(model))
+    held <<- c(held, list(held_scores(model, series, seed)))
   }
-  for (i in seq_along(inflate)) try(1, 1, i)
-  if (n_moves > 1) {
-    for (i in seq_along(inflate)) try(1, 2, i)
-  }
-  if (n_observed > 1) try(2, best$at[[2]], best$at[[3]])
-  c(best$model, list(stretch = best$stretch, trials = trials))
+  score_of <- function(k) mean(held[[k]][, "score"])
+  for (o in seq_len(n_observed)) try(o, 1, middle)
+  best <- which.min(vapply(seq_along(held), score_of, 0))
+  for (i in seq_along(inflate)[-middle]) try(best, 1, i)
+  if (n_moves > 1) for (i in seq_along(inflate)) try(best, 2, i)
+  trials <- do.call(rbind, Map(trial_line, models, held))
+  order <- order(trials$lag, -trials$inflate)
+  scores <- vapply(held, function(h) h[, "score"], held[[1]][, "score"])
+  scores <- matrix(scores, ncol = length(held))
+  chosen <- order[[simplest_choice(scores[, order, drop = FALSE], 1)]]
+  model <- models[[chosen]]
+  trials$chosen <- seq_along(models) == chosen
+  c(model, list(
+    stretch = interval_stretch(model, series, seed), trials = trials
+  ))
+}
+
+trial_line <- function(model, held) {
+  data.frame(
+    summaries = !is.null(model$observed$summary),
+    lag = if (is.null(model$moves)) NA_real_ else as.double(model$moves$lag),
+    inflate = model$inflate, score = mean(held[, "score"]),
+    error = mean(held[, "error"])
+  )
 }
 
 new_model <- function(space, series, observed, moves, inflate, known) {
@@ -172,15 +189,14 @@ new_model <- function(space, series, observed, moves, inflate, known) {
   )
 }
 
-#' Filter the first steps of each stretch of the training series with what the
+#' Filter the first steps of stretches of the training series with what the
 #' others say
-#' @return List of `score` (mean energy score of the states), `error` (mean
-#'   squared distance of means) and `stretch`, the factor with which 90%
-#'   intervals hold 90% of the states.
+#' @param use Function of the model, clouds and states of a stretch.
+#' @return List of its values.
 #' @noRd
-held_out <- function(model, series, seed) {
-  parts <- lapply(seq_len(max(series$fold)), function(fold) {
-    rows <- utils::head(held_rows(series, fold), held_steps)
+for_stretches <- function(model, series, seed, size, use) {
+  lapply(held_folds(series), function(fold) {
+    rows <- middle_rows(held_rows(series, fold), held_steps)
     seen <- list(
       y = model$observed$seen[rows, , drop = FALSE],
       variance = model$observed$variance[rows],
@@ -188,19 +204,35 @@ held_out <- function(model, series, seed) {
       inputs = series$inputs[pmax(rows - 1, 1), , drop = FALSE]
     )
     clouds <- with_local_seed(seed, filter_particles(
-      model, seen, NULL, held_particles[[2 - model$guided]], NULL, fold
+      model, seen, NULL, size, NULL, fold
     ))
     # The first states say little about moves.
     later <- if (length(rows) > 10) -seq_len(5) else TRUE
-    score_clouds(
-      model, clouds[later], series$states[rows[later], , drop = FALSE]
-    )
+    use(model, clouds[later], series$states[rows[later], , drop = FALSE])
   })
-  all <- do.call(rbind, parts)
-  list(
-    score = mean(all[, "score"]), error = mean(all[, "error"]),
-    stretch = interval_stretch(all[, -(1:2)])
+}
+
+#' @return Matrix, stretches x `score` (mean energy score of the states) and
+#'   `error` (mean squared distance of means).
+#' @noRd
+held_scores <- function(model, series, seed) {
+  size <- held_particles[[2 - model$guided]]
+  do.call(rbind, for_stretches(model, series, seed, size, score_clouds))
+}
+
+held_folds <- function(series) {
+  folds <- seq_len(max(series$fold))
+  steps <- min(max(tabulate(series$fold)), held_steps)
+  spread <- spread_over(
+    length(folds), min(length(folds), ceiling(all_held_steps / steps))
   )
+  folds[spread]
+}
+
+# Away from the ends, near which other stretches are alike
+middle_rows <- function(rows, steps) {
+  skipped <- max(length(rows) - steps, 0) %/% 2
+  utils::head(rows[seq_along(rows) > skipped], steps)
 }
 
 # The first rows of a stretch that are of one sequence
@@ -210,48 +242,65 @@ held_rows <- function(series, fold) {
   if (length(end) > 0) rows[seq_len(end[[1]])] else rows
 }
 
-# Per time: energy score, squared error (columns of vectors in standard
-# deviations), and where the state lies relative to the end of the 90% interval
-# on its side, by coordinate
+# Means over times; columns of vectors are in standard deviations
 score_clouds <- function(model, clouds, truth) {
-  space <- model$space
-  unit <- if (space$type == "euclidean") model$unit$scale else 1
-  do.call(rbind, lapply(seq_along(clouds), function(t) {
-    states <- clouds[[t]]$states
-    mean <- cloud_mean(space, states)
-    spread <- space_minus(space, states, mean[rep(1, nrow(states)), ,
+  found <- vapply(seq_along(clouds), function(t) {
+    at <- cloud_displacements(model, clouds[[t]]$states, truth[t, ,
       drop = FALSE])
-    spread <- spread / rep(unit, each = nrow(spread))
-    miss <- as.vector(space_minus(space, truth[t, , drop = FALSE], mean)) / unit
-    ends <- apply(spread, 2, ends_of)
-    side <- ifelse(miss > 0, ends[2, ], ends[1, ])
-    to <- spread - rep(miss, each = nrow(spread))
-    half <- seq_len(nrow(spread) %/% 2)
-    apart <- spread[half, , drop = FALSE] -
-      spread[length(half) + half, , drop = FALSE]
+    to <- at$spread - rep(at$miss, each = nrow(at$spread))
+    half <- seq_len(nrow(to) %/% 2)
+    apart <- to[half, , drop = FALSE] - to[length(half) + half, , drop = FALSE]
     c(
       score = mean(sqrt(rowSums(to^2))) - mean(sqrt(rowSums(apart^2))) / 2,
-      error = sum(miss^2), miss / side
+      error = sum(at$miss^2)
     )
-  }))
+  }, c(score = 0, error = 0))
+  rowMeans(found)
 }
 
-# Order statistics between which another draw falls with probability 0.9
-ends_of <- function(v) {
-  from <- max(round(0.05 * (length(v) + 1)), 1)
-  sort(v)[c(from, length(v) + 1 - from)]
+# Of particles and the truth, from the particles' mean
+cloud_displacements <- function(model, states, truth) {
+  space <- model$space
+  unit <- if (space$type == "euclidean") model$unit$scale else 1
+  mean <- cloud_mean(space, states)
+  spread <- space_minus(
+    space, states, mean[rep(1, nrow(states)), , drop = FALSE]
+  )
+  list(
+    spread = spread / rep(unit, each = nrow(spread)),
+    miss = as.vector(space_minus(space, truth, mean)) / unit
+  )
 }
 
 cloud_mean <- function(space, states) {
   space_decode(space, t(colMeans(space_encode(space, states))))
 }
 
-# (K55), within bounds where stretches are few
-interval_stretch <- function(ratio) {
+#' The factor with which 90% intervals hold 90% of the states of stretches, (K55)
+#' @noRd
+interval_stretch <- function(model, series, seed) {
+  size <- 2 * held_particles[[2 - model$guided]]
+  ratio <- unlist(for_stretches(model, series, seed, size, side_ratios))
   ratio <- ratio[is.finite(ratio)]
   if (length(ratio) == 0) {
     return(1)
   }
   found <- stats::quantile(ratio, 0.9, names = FALSE)
-  min(max(found, 0.5), 3)
+  min(max(found, 1), 3)
+}
+
+# Where states lie relative to the end of the 90% interval on their side
+side_ratios <- function(model, clouds, truth) {
+  lapply(seq_along(clouds), function(t) {
+    at <- cloud_displacements(model, clouds[[t]]$states, truth[t, ,
+      drop = FALSE])
+    ends <- apply(at$spread, 2, ends_of)
+    at$miss / ifelse(at$miss > 0, ends[2, ], ends[1, ])
+  })
+}
+
+# Order statistics between which another draw falls with probability 0.9
+ends_of <- function(v) {
+  from <- max(round(0.05 * (length(v) + 1)), 1)
+  sort(v)[c(from, length(v) + 1 - from)]
 }

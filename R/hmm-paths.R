@@ -38,7 +38,9 @@ hmm_rows.kb_hmm_adjusted <- function(hmm, observations) {
         hmm$space, fold_predict(summarised, scores)
       )
       out$variance[known] <- exp(
-        fold_predict(hmm$model$observed$spread, scores)[, 1]
+        fold_predict(
+          hmm$model$observed$spread, spread_points(summarised, scores)
+        )[, 1]
       )
     }
   }
@@ -178,14 +180,17 @@ smooth_particles <- function(path, lag, bar) {
   path
 }
 
-surviving <- function(ancestors, from, to, fewest) {
-  kept <- seq_len(nrow(ancestors))
+# Their number is looked at every few steps only.
+surviving <- function(ancestors, from, to, fewest, every = 5) {
+  best <- kept <- seq_len(nrow(ancestors))
   for (s in seq_len(to - from)) {
-    further <- kept[ancestors[, from + s]]
-    if (sum(tabulate(further, length(kept)) > 0) < fewest) break
-    kept <- further
+    kept <- kept[ancestors[, from + s]]
+    if (s %% every == 0 || s == to - from) {
+      if (sum(tabulate(kept, length(kept)) > 0) < fewest) break
+      best <- kept
+    }
   }
-  kept
+  best
 }
 
 forecast_particles <- function(path, h, inputs) {

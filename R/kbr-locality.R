@@ -96,13 +96,13 @@ energy_score <- function(x) {
   mean(colSums(x^2)^0.25) - sum(sqrt(stats::dist(t(x)))) / n^2
 }
 
-# The simplest choice that is not worse than the best by more than half the
-# standard error of the difference
-simplest_choice <- function(scores) {
+# The simplest choice that is not worse than the best by more than a share of
+# the standard error of the difference
+simplest_choice <- function(scores, share = 0.5) {
   best <- which.min(colMeans(scores))
   behind <- scores - scores[, best]
   se <- apply(behind, 2, stats::sd) / sqrt(nrow(scores))
-  which(colMeans(behind) <= se / 2)[[1]]
+  which(colMeans(behind) <= share * se)[[1]]
 }
 
 # Rows with probabilities w, at even steps of their sums

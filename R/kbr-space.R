@@ -20,7 +20,7 @@ space_decode <- function(space, code) UseMethod("space_decode")
 space_distance <- function(space, a, b) UseMethod("space_distance")
 
 # How to get from states b to states a, row by row, in coordinates of the space
-# at b: differences, or the logarithm of b'a for rotations
+# at b: differences, or axis times angle of b'a for rotations
 space_minus <- function(space, a, b) UseMethod("space_minus")
 
 # Where one gets from states b by such a displacement
@@ -138,58 +138,13 @@ space_distance.kb_space_rotation <- space_distance.kb_space_euclidean
 
 #' @export
 space_minus.kb_space_rotation <- function(space, a, b) {
-  rotation_log(rotation_product(b, a, transpose = TRUE))
+  rotation_minus_cpp(a, b)
 }
 #' @export
 space_plus.kb_space_rotation <- function(space, b, v) {
-  out <- rotation_product(b, rotation_exp(v))
+  out <- rotation_plus_cpp(b, v)
   dimnames(out) <- list(NULL, space$names)
   out
-}
-
-# A B or A'B, row by row
-rotation_product <- function(a, b, transpose = FALSE) {
-  out <- matrix(0, nrow(a), 9)
-  for (i in 1:3) {
-    row <- if (transpose) 3 * i - 2:0 else c(i, i + 3, i + 6)
-    for (j in 1:3) {
-      out[, i + 3 * (j - 1)] <- rowSums(
-        a[, row, drop = FALSE] * b[, 3 * j - 2:0, drop = FALSE]
-      )
-    }
-  }
-  out
-}
-
-# Axis times angle of rotations, rows of three; near a half turn the axis is
-# that of (M + M') / 2
-rotation_log <- function(m) {
-  v <- cbind(m[, 6] - m[, 8], m[, 7] - m[, 3], m[, 2] - m[, 4]) / 2
-  sine <- sqrt(rowSums(v^2))
-  angle <- atan2(sine, (m[, 1] + m[, 5] + m[, 9] - 1) / 2)
-  out <- v * ifelse(sine > 1e-8, angle / sine, 1)
-  for (i in which(angle > pi - 1e-4)) {
-    axis <- eigen(matrix(m[i, ] + m[i, c(1, 4, 7, 2, 5, 8, 3, 6, 9)], 3),
-      symmetric = TRUE
-    )$vectors[, 1]
-    out[i, ] <- angle[[i]] * axis * if (sum(axis * v[i, ]) < 0) -1 else 1
-  }
-  out
-}
-
-# Rodrigues' formula
-rotation_exp <- function(v) {
-  angle <- sqrt(rowSums(v^2))
-  a <- ifelse(angle > 1e-8, sin(angle) / angle, 1)
-  b <- ifelse(angle > 1e-4, (1 - cos(angle)) / angle^2, 0.5)
-  x <- v[, 1]
-  y <- v[, 2]
-  z <- v[, 3]
-  cbind(
-    1 - b * (y^2 + z^2), a * z + b * x * y, b * x * z - a * y,
-    b * x * y - a * z, 1 - b * (x^2 + z^2), a * x + b * y * z,
-    a * y + b * x * z, b * y * z - a * x, 1 - b * (x^2 + y^2)
-  )
 }
 
 # Yaw, pitch and roll: R = Rz(yaw) Ry(pitch) Rx(roll)

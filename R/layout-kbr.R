@@ -207,7 +207,7 @@ hmm_adjusted_layout <- layout(
   model = holds(hmm_model_layout),
   trials = maybe(holds(layout(
     summaries = flags(NULL), lag = any_numbers(NULL),
-    inflate = numbers(NULL, 0), score = numbers(NULL), error = numbers(NULL)
+    inflate = numbers(NULL, 0), score = numbers(NULL), error = numbers(NULL), chosen = flags(NULL)
   ), "data.frame")),
   seed = counts(), seconds = numbers(1, 0)
 )
@@ -231,7 +231,10 @@ hmm_observed_layout <- layout(
     layout(.regressors = coded, .targets = errors), fold_regression_layout
   )),
   spread = holds(c(
-    layout(.regressors = if (summarised) scored else coded, .targets = 1), fold_regression_layout
+    layout(
+      .regressors = if (summarised) scored + !is.null(summary$kernel) else coded,
+      .targets = 1
+    ), fold_regression_layout
   )),
   cov = numeric_matrix(errors, errors), memory = numbers(1, 0, 1)
 )
@@ -248,7 +251,7 @@ hmm_moves_layout <- layout(
 # Missing where a sequence starts
 moves_at <- function(rows, axes) {
   such_that(
-    function(last) is.double(last) && identical(dim(last), c(rows, axes)),
+    function(last) is.double(last) && all(dim(last) == c(rows, axes)),
     paste("a matrix of", rows, "moves")
   )
 }

@@ -293,6 +293,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// rotation_minus_cpp
+Eigen::MatrixXd rotation_minus_cpp(const Eigen::Map<Eigen::MatrixXd>& a, const Eigen::Map<Eigen::MatrixXd>& b);
+RcppExport SEXP _kernelbayes_rotation_minus_cpp(SEXP aSEXP, SEXP bSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type a(aSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type b(bSEXP);
+    rcpp_result_gen = Rcpp::wrap(rotation_minus_cpp(a, b));
+    return rcpp_result_gen;
+END_RCPP
+}
+// rotation_plus_cpp
+Eigen::MatrixXd rotation_plus_cpp(const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::Map<Eigen::MatrixXd>& v);
+RcppExport SEXP _kernelbayes_rotation_plus_cpp(SEXP bSEXP, SEXP vSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type b(bSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type v(vSEXP);
+    rcpp_result_gen = Rcpp::wrap(rotation_plus_cpp(b, v));
+    return rcpp_result_gen;
+END_RCPP
+}
 // kernel_matrix_cpp
 Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, const Eigen::Map<Eigen::MatrixXd>& y);
 RcppExport SEXP _kernelbayes_kernel_matrix_cpp(SEXP kernelSEXP, SEXP xSEXP, SEXP ySEXP) {
@@ -829,6 +851,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_hmm_update_by_moments_cpp", (DL_FUNC) &_kernelbayes_hmm_update_by_moments_cpp, 6},
     {"_kernelbayes_hmm_backward_cpp", (DL_FUNC) &_kernelbayes_hmm_backward_cpp, 6},
     {"_kernelbayes_hmm_correct_cpp", (DL_FUNC) &_kernelbayes_hmm_correct_cpp, 6},
+    {"_kernelbayes_rotation_minus_cpp", (DL_FUNC) &_kernelbayes_rotation_minus_cpp, 2},
+    {"_kernelbayes_rotation_plus_cpp", (DL_FUNC) &_kernelbayes_rotation_plus_cpp, 2},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},

@@ -1,6 +1,7 @@
 #include <RcppEigen.h>
 
 #include "core/kbr/filter.hpp"
+#include "core/kbr/rotation.hpp"
 
 namespace kbr = kernelbayes::kbr;
 
@@ -58,4 +59,16 @@ Rcpp::List hmm_correct_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
                            const Eigen::VectorXd& s, const Eigen::VectorXd& w,
                            const Eigen::VectorXd& change, double delta) {
   return to_r(kbr::correct(p, n, s, w, change, delta));
+}
+
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd rotation_minus_cpp(const Eigen::Map<Eigen::MatrixXd>& a,
+                                   const Eigen::Map<Eigen::MatrixXd>& b) {
+  return kbr::rotation_minus(a, b);
+}
+
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd rotation_plus_cpp(const Eigen::Map<Eigen::MatrixXd>& b,
+                                  const Eigen::Map<Eigen::MatrixXd>& v) {
+  return kbr::rotation_plus(b, v);
 }
