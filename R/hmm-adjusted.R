@@ -41,7 +41,7 @@ finish_adjusted <- function(hmm) {
   hmm$trials <- model$trials
   hmm$model <- trim_model(model)
   hmm$settings$particles <- if (is.null(s$wanted$particles)) {
-    if (model$guided) 200L else 500L
+    if (model$guided) 200L else 1000L
   } else {
     s$wanted$particles
   }

@@ -86,13 +86,11 @@ learn_observed <- function(space, series, summaries, kernels, rank) {
     min(rank, 150)
   )
   residual <- target - error$left_out
-  spread <- learn_spread(
-    residual, if (summaries) {
-      spread_points(summary, series$scores, series$fold)
-    } else {
-      at
-    }, series$fold
-  )
+  spread <- learn_spread(residual, if (summaries) {
+    spread_points(summary, series$scores, series$fold)
+  } else {
+    spread_points(error, at, series$fold)
+  }, series$fold)
   variance <- exp(spread$left_out[, 1])
   scaled <- residual / sqrt(variance)
   list(
@@ -122,18 +120,18 @@ learn_spread <- function(residual, x, fold) {
   )
 }
 
-#' What the spread of summaries is regressed on: the scores, and how far they
-#' are from those at which the regression has its pivots
+#' What the spread is regressed on: the points of a regression, and how far they
+#' are from its pivots
 #' @param fold Of training rows: pivots of their own stretch are left out.
 #' @noRd
-spread_points <- function(summary, scores, fold = NULL) {
-  if (is.null(summary$kernel)) {
-    return(scores)
+spread_points <- function(regression, x, fold = NULL) {
+  if (is.null(regression$kernel)) {
+    return(x)
   }
-  far <- squared_distances(scores, summary$points)
-  if (!is.null(fold)) far[outer(fold, fold[summary$pivots], "==")] <- Inf
-  far <- apply(far, 1, min)
-  cbind(scores, log(pmin(far, 1e300) + 1e-8) / 2)
+  far <- squared_distances(x, regression$points)
+  if (!is.null(fold)) far[outer(fold, fold[regression$pivots], "==")] <- Inf
+  nearest <- far[cbind(seq_len(nrow(far)), max.col(-far, "first"))]
+  cbind(x, log(pmin(nearest, 1e8) + 1e-8) / 2)
 }
 
 residual_memory <- function(residual, series) {

@@ -136,8 +136,8 @@ can_hold_out <- function(series, known) {
     max(series$fold) > 1 && length(series$first) > 20
 }
 
-#' Settings in order: summaries or not, at the middle inflation; other
-#' inflations; and lag 1 with each
+#' Settings in order: summaries or not, each with the first two inflations;
+#' larger ones; and lag 1 with each
 #'
 #' Of those that are not worse than the best by more than a standard error, the one that trusts moves least is taken: what holds for stretches
 #' among the training rows may not hold far from them.
@@ -146,7 +146,7 @@ can_hold_out <- function(series, known) {
 #' @noRd
 search_models <- function(build, series, n_observed, n_moves, wanted, seed) {
   inflate <- if (is.null(wanted$inflate)) inflations else wanted$inflate
-  middle <- (length(inflate) + 1) %/% 2
+  first <- seq_len(min(2, length(inflate)))
   models <- list()
   held <- list()
   try <- function(o, m, i) {
@@ -155,9 +155,10 @@ search_models <- function(build, series, n_observed, n_moves, wanted, seed) {
     held <<- c(held, list(held_scores(model, series, seed)))
   }
   score_of <- function(k) mean(held[[k]][, "score"])
-  for (o in seq_len(n_observed)) try(o, 1, middle)
-  best <- which.min(vapply(seq_along(held), score_of, 0))
-  for (i in seq_along(inflate)[-middle]) try(best, 1, i)
+  for (o in seq_len(n_observed)) for (i in first) try(o, 1, i)
+  scores <- vapply(seq_along(held), score_of, 0)
+  best <- (which.min(scores) - 1) %/% length(first) + 1
+  for (i in seq_along(inflate)[-first]) try(best, 1, i)
   if (n_moves > 1) for (i in seq_along(inflate)) try(best, 2, i)
   trials <- do.call(rbind, Map(trial_line, models, held))
   order <- order(trials$lag, -trials$inflate)

@@ -129,7 +129,8 @@ observation_error <- function(model, states, now, cloud, fold) {
   at <- in_unit(model$unit, space_encode(model$space, states))
   error <- raw_error(model, states, at, now, fold)
   variance <- if (is.null(observed$summary)) {
-    exp(fold_predict(observed$spread, at, fold)[, 1])
+    points <- spread_points(observed$error, at)
+    exp(fold_predict(observed$spread, points, fold)[, 1])
   } else {
     now$variance
   }

@@ -180,12 +180,12 @@ smooth_particles <- function(path, lag, bar) {
   path
 }
 
-# Their number is looked at every few steps only.
+# Far ahead, their number is looked at every few steps only.
 surviving <- function(ancestors, from, to, fewest, every = 5) {
   best <- kept <- seq_len(nrow(ancestors))
   for (s in seq_len(to - from)) {
     kept <- kept[ancestors[, from + s]]
-    if (s %% every == 0 || s == to - from) {
+    if (s < 20 || s %% every == 0 || s == to - from) {
       if (sum(tabulate(kept, length(kept)) > 0) < fewest) break
       best <- kept
     }

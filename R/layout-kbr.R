@@ -232,7 +232,11 @@ hmm_observed_layout <- layout(
   )),
   spread = holds(c(
     layout(
-      .regressors = if (summarised) scored + !is.null(summary$kernel) else coded,
+      .regressors = if (summarised) {
+        scored + !is.null(summary$kernel)
+      } else {
+        coded + !is.null(error$kernel)
+      },
       .targets = 1
     ), fold_regression_layout
   )),
