@@ -297,7 +297,7 @@ exact_kbr <- function() {
 fit_kbr_hmm <- function() {
   do.call(kbr_hmm, c(hmm_pairs(), list(
     kernel_x = kernel_gaussian(2), kernel_y = kernel_gaussian(1),
-    eps = 0.01, delta = 0.02, rank = "full", seed = 1
+    eps = 0.01, delta = 0.02, rank = "full", method = "kbr", seed = 1
   )))
 }
 
@@ -496,10 +496,14 @@ kbr_hmm_case <- function() {
     },
     refused = list(
       kb_error_missing = function() {
-        kbr_hmm(replace(pairs$states, 2, NA), pairs$observations)
+        kbr_hmm(replace(pairs$states, 2, NA), pairs$observations,
+          method = "kbr"
+        )
       },
       kb_error_argument = function() {
-        kbr_hmm(pairs$states, pairs$observations, space = "plane")
+        kbr_hmm(pairs$states, pairs$observations,
+          space = "plane", method = "kbr"
+        )
       },
       kb_error_columns = function() kbr_filter(fit_kbr_hmm(), cbind(1, 2)),
       kb_error_fit = function() {

@@ -36,7 +36,7 @@ test_that("a failing custom kernel is reported in the user's words", {
   failed(kbr(d$x1, d$y, kernel_x = broken))
   failed(kbr(d$x1, d$y, kernel_y = broken))
   failed(kgs(d$x1, d$class, kernel = broken, control = short))
-  failed(kbr_hmm(d$x1, d$y, kernel_x = broken))
+  failed(kbr_hmm(d$x1, d$y, kernel_x = broken, method = "kbr"))
   failed(cond_embedding(d$x1, d$y, kernel_x = broken))
   failed(mmd_test(d$x1, d$y, kernel = broken))
   failed(hsic_test(d$x1, d$y, kernel_x = broken))
