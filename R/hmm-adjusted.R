@@ -115,7 +115,9 @@ check_wanted <- function(given, series) {
   summaries <- given$summaries
   if (!is.null(summaries)) summaries <- check_flag(summaries, "summaries")
   inflate <- given$inflate
-  if (!is.null(inflate)) inflate <- check_number(inflate, 0, arg = "inflate")
+  if (!is.null(inflate)) {
+    inflate <- check_number(inflate, 1e-6, 1e6, arg = "inflate")
+  }
   particles <- given$particles
   if (!is.null(particles)) {
     particles <- check_count(particles, 10, arg = "particles")

@@ -327,6 +327,32 @@ exact_kbr_hmm <- function() {
   max(abs(found - w)) / max(abs(w))
 }
 
+# Of the default method, with few particles
+fit_adjusted_hmm <- function() {
+  do.call(kbr_hmm, c(hmm_pairs(), list(
+    summaries = FALSE, particles = 20, seed = 1
+  )))
+}
+
+# States that move in a known way from points with known weights: sums over the
+# points. With n particles the filter's means have standard errors of less than
+# 2 / sqrt(n).
+exact_adjusted_hmm <- function(particles = 20000) {
+  start <- list(points = c(-1, 0.5, 2), weights = c(1, 2, 1))
+  hmm <- kbr_hmm(c(-2, 0, 1, 2),
+    log_likelihood = function(y, x) dnorm(y, x[, 1], 1, log = TRUE),
+    transitions = function(x) 0.8 * x, particles = particles, seed = 1
+  )
+  y <- c(0.3, NA, 1.1)
+  x <- outer(start$points, 0.8^(0:2))
+  likelihood <- dnorm(rep(y, each = 3), x, 1)
+  likelihood[is.na(likelihood)] <- 1
+  w <- start$weights * t(apply(likelihood, 1, cumprod))
+  w <- sweep(w, 2, colSums(w), "/")
+  found <- predict(kbr_filter(hmm, y, start = start))
+  max(abs(found - colSums(w * x))) * sqrt(particles) / 2
+}
+
 # All cases --------------------------------------------------------------------
 
 #' A case: `exact()` is at most `limit`; `fit()` was stopped early and `go_on()`
@@ -515,6 +541,39 @@ kbr_hmm_case <- function() {
   )
 }
 
+adjusted_hmm_case <- function() {
+  y <- c(0.3, -0.4, NA, 1.2)
+  pairs <- hmm_pairs()
+  cran_case(exact_adjusted_hmm, 5,
+    fit = function() kbr_filter(fit_adjusted_hmm(), y[1:2]),
+    go_on = function(fit) update(fit, y[3:4]),
+    whole = function() kbr_filter(fit_adjusted_hmm(), y),
+    ask = function(fit) {
+      list(
+        predict(fit), predict(fit, type = "quantile"),
+        predict(kbr_smooth(fit), type = "draws"),
+        predict(kbr_forecast(fit, 2), type = "sd")
+      )
+    },
+    refused = list(
+      kb_error_missing = function() {
+        kbr_hmm(replace(pairs$states, 2, NA), pairs$observations)
+      },
+      kb_error_argument = function() {
+        kbr_hmm(pairs$states, pairs$observations, eps = 0.1)
+      },
+      kb_error_columns = function() {
+        kbr_filter(fit_adjusted_hmm(), cbind(1, 2))
+      },
+      kb_error_fit = function() {
+        path <- kbr_filter(fit_adjusted_hmm(), y)
+        path$spread <- path$spread[-1, , , drop = FALSE]
+        predict(path)
+      }
+    )
+  )
+}
+
 #' One case per engine
 cran_cases <- function() {
   list(
@@ -538,6 +597,7 @@ cran_cases <- function() {
     bark_probit = bark_case(exact_probit, factor(c("b", "a", "b", "b"))),
     bark_ordered = bark_case(exact_ordered, ordered(c(3, 1, 2, 3))),
     bark_classes = classes_case(),
-    kbr = kbr_case(), kbr_hmm = kbr_hmm_case()
+    kbr = kbr_case(), kbr_hmm = kbr_hmm_case(),
+    hmm_adjusted = adjusted_hmm_case()
   )
 }
