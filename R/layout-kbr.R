@@ -247,9 +247,12 @@ hmm_moves_layout <- layout(
   lag = counts(1, 0, 1), pace = positive(), irregular = flags(),
   inputs = maybe(holds(c(layout(.size = steered), unit_layout))),
   regression = holds(c(
-    layout(.regressors = coded + (if (lag > 0) axes else 0) + irregular + steered, .targets = axes), fold_regression_layout
+    layout(
+      .regressors = coded + (if (lag > 0) axes else 0) + irregular + steered,
+      .targets = axes
+    ), fold_regression_layout
   )),
-  cov = numeric_matrix(axes, axes), last = moves_at(n, axes)
+  cov = numeric_matrix(axes, axes), last = where(lag > 0, moves_at(n, axes))
 )
 
 # Missing where a sequence starts
