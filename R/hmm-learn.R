@@ -149,7 +149,7 @@ residual_memory <- function(residual, series) {
 #' with lag 1, on the move before, (K53)
 #' @return List of `lag`, `regression`, `cov` of the residuals per unit of time,
 #'   `pace` (size of moves) and `inputs` (their moments, or NULL), and of the
-#'   training rows `last`, the move before each.
+#'   training rows, with lag 1, `last`, the move before each.
 #' @noRd
 learn_moves <- function(space, series, lag, kernel, rank) {
   now <- series$first
@@ -178,7 +178,7 @@ learn_moves <- function(space, series, lag, kernel, rank) {
   )
   residual <- (target - moves$regression$left_out) * sqrt(gap[kept])
   moves$cov <- crossprod(residual) / nrow(residual)
-  moves$last <- last
+  if (lag > 0) moves$last <- last
   moves
 }
 

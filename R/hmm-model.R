@@ -102,7 +102,8 @@ choose_model <- function(space, series, wanted, kernels, rank, known, seed) {
   }
   build <- function(o, m, inflate) {
     new_model(
-      space, series, observed[[o]], moves[[max(m, 1)]], inflate, known
+      space, series, if (length(observed) > 0) observed[[o]],
+      if (length(moves) > 0) moves[[m]], inflate, known
     )
   }
   simplest <- build(1, 1, if (is.null(wanted$inflate)) 1 else wanted$inflate)
@@ -175,7 +176,7 @@ search_models <- function(build, series, n_observed, n_moves, wanted, seed) {
 trial_line <- function(model, held) {
   data.frame(
     summaries = !is.null(model$observed$summary),
-    lag = if (is.null(model$moves)) NA_real_ else as.double(model$moves$lag),
+    lag = as.double(c(model$moves$lag, NA)[[1]]),
     inflate = model$inflate, score = mean(held[, "score"]),
     error = mean(held[, "error"])
   )
@@ -277,7 +278,7 @@ cloud_mean <- function(space, states) {
   space_decode(space, t(colMeans(space_encode(space, states))))
 }
 
-#' The factor with which 90% intervals hold 90% of the states of stretches, (K55)
+#' The factor with which 90% intervals hold 90% of states of stretches, (K55)
 #' @noRd
 interval_stretch <- function(model, series, seed) {
   size <- 2 * held_particles[[2 - model$guided]]

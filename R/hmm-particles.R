@@ -36,6 +36,9 @@ filter_particles <- function(model, seen, cloud, size, seeds, fold = 0,
 # Axes in which the noise of moves has unit variance and that of observations,
 # given the residual before, is diagonal: proposals that use the observation
 joint_axes <- function(model) {
+  if (is.null(model$moves)) {
+    return(NULL)
+  }
   moves <- chol_of(model$inflate * model$moves$cov)
   if (!model$guided) {
     return(list(moves = moves))
@@ -123,7 +126,7 @@ unseen_cloud <- function(model, cloud, ahead, now, noise) {
 observation_error <- function(model, states, now, cloud, fold) {
   if (is.function(model$log_likelihood)) {
     value <- state_likelihood(model, now$y, states)
-    return(list(log_likelihood = value))
+    return(list(log_likelihood = log(value)))
   }
   observed <- model$observed
   at <- in_unit(model$unit, space_encode(model$space, states))

@@ -93,13 +93,13 @@ warn_far_rows <- function(far, total) {
 filter_clock <- function(path, clock, total) {
   settings <- path$hmm$settings
   last <- path$clock
+  if (is.null(settings$input_names)) refuse_clock(clock["inputs"])
   inputs <- check_inputs(clock$inputs, total, settings$input_names)
   before <- if (!is.null(inputs)) {
     rbind(if (is.null(last)) inputs[1, ] else last$inputs, inputs)
   }
   times <- if (is.null(settings$unit_time)) {
-    if (!is.null(clock$times)) refuse_clock(clock["times"])
-    NULL
+    refuse_clock(clock["times"])
   } else {
     check_clock_times(clock$times, total)
   }

@@ -9,9 +9,12 @@
 #' @param observations Observations in order of time, one per row, with the
 #'   columns of the model. A row with a missing value is a step without an
 #'   observation.
-#' @param start `NULL`: the state before the first observation is unknown (its
-#'   posterior is the regression of states on observations). Or its prior: a
-#'   list of `points` and `weights` as in [kbr()].
+#' @param start `NULL`: the first state is as likely as those of the training
+#'   period (for `"kbr"` its posterior is the regression of states on
+#'   observations). Or its prior: a list of `points` and `weights` as in
+#'   [kbr()].
+#' @param times,inputs Of each row, as in [kbr_hmm()], if the model was learned
+#'   with them. Inputs act on the move to the next row.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
 #' @param ... Not used: unknown arguments are errors.
 #'
@@ -20,11 +23,12 @@
 #'   `summary()`, `augment()`, `as_draws()`, [`update()`][update.kb_kbr_filter]
 #'   with further observations, [kbr_forecast()] and [kbr_smooth()].
 #' @section Warnings:
-#'   `kb_warning_weights` if the sum of the weights cancelled: the observation
-#'   was then treated as missing.
+#'   `kb_warning_far` if observations are far from all of the training period,
+#'   and `kb_warning_weights` if the sum of the weights of `"kbr"` cancelled: they
+#'   are then treated as missing.
 #' @section Errors: As in [predict.kb_kbr()].
 #' @examples
-#' seen <- sim_linear_hmm(200, seed = 1)
+#' seen <- sim_linear_hmm(100, seed = 1)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
 #' filtered <- kbr_filter(hmm, c(0.3, NA, 0.9))
 #' predict(filtered)
@@ -72,11 +76,12 @@ empty_path.kb_kbr_hmm <- function(hmm, start) {
 #'
 #' @param object A result of [kbr_filter()].
 #' @param observations The observations that follow.
+#' @param times,inputs As in [kbr_filter()].
 #' @param progress As in [kbr_filter()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return As from [kbr_filter()] with all observations.
 #' @examples
-#' seen <- sim_linear_hmm(200, seed = 1)
+#' seen <- sim_linear_hmm(100, seed = 1)
 #' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), 0.5)
 #' for (y in c(0.7, 0.2)) filtered <- update(filtered, y)
 #' predict(filtered)

@@ -1,14 +1,40 @@
 # kbr_hmm(): a nonparametric state-space model, learned from states and
-# observations; kbr_filter(), kbr_forecast() and kbr_smooth() use it.
+# observations; kbr_filter(), kbr_forecast() and kbr_smooth() use it. The
+# adjusted method is in hmm-adjusted.R.
 
-#' Nonparametric state-space model by kernel Bayes' rule
+#' Nonparametric state-space model
 #'
 #' Learns the transition and the observation model of a state-space model from a
 #' training period in which states were observed. [kbr_filter()],
 #' [kbr_forecast()] and [kbr_smooth()] then need observations only. No
 #' parametric form is assumed.
 #'
-#' @section The recursion:
+#' @section The adjusted method:
+#' Kernel ridge regressions give the mean of the next move given the state, and
+#' either the mean of the observation given the state, or the state that an
+#' observation suggests (its summary) with its error. Residuals are normal; the
+#' spread of those of observations depends on the state or the observation and
+#' grows away from the training points, and residuals that persist are
+#' correlated with those before. A particle filter combines them: its draws
+#' have weights that are equal and positive, and intervals mean what they say.
+#' More than 20 columns of observations are seen through 20 principal
+#' components.
+#'
+#' Five to ten stretches of the training period are predicted from the others.
+#' All regressions choose their kernels and ridges so; summaries or not, the
+#' use of the last move and the inflation of the moves' noise are those with
+#' which filters of these stretches have the smallest energy score (among those
+#' within a standard error, the one that trusts moves least); and intervals are
+#' widened until they hold 90% of these states. `hmm$trials` is the table of
+#' what was tried.
+#'
+#' Observations more than three times as far from the centre as any in training
+#' are treated as missing, with a warning. Filtering costs the same at every
+#' step, whatever the length of the training period.
+#'
+#' @section Kernel Bayes' rule:
+#' `"kbr"` is the algorithm of the paper, `"iw"` the same with
+#' importance-weighted updates.
 #' From pairs of states \eqn{X_i}, next states \eqn{X'_i} and observations
 #' \eqn{Y_i} of the training period, and from the weights \eqn{\alpha} of the
 #' states given the observations so far,
@@ -16,17 +42,18 @@
 #' \alpha}{mu = (G_X + n eps I)^-1 G_XX' (G_X + n eps I)^-1 G_X alpha} are those
 #' of the next state (Fukumizu, Song and Gretton, 2010), which are updated by
 #' the next observation as in [kbr()]. Weights are normalised at every step;
-#' otherwise they would vanish or explode. A row of missing observations is a
-#' step without an observation. With features of rank r a step costs O(r^3),
-#' whatever the length of the training period, if that is much longer than r
-#' (third moments of the features are computed once), and O(n r^2) otherwise.
+#' otherwise they would vanish or explode. With features of rank r a step costs
+#' O(r^3), whatever the length of the training period, if that is much longer
+#' than r (third moments of the features are computed once), and O(n r^2)
+#' otherwise.
 #'
 #' @section Other data:
 #' `group` identifies several sequences. If transitions and observations come
 #' from different data, `transitions` gives pairs of states, and `states`,
 #' `observations` are pairs in any order. A known transition can be given as a
 #' function that simulates it, a known observation model as a log likelihood;
-#' the other one is learned.
+#' the other one is learned. A row of missing observations is a step without an
+#' observation.
 #'
 #' @param states States of the training period, in order of time: a numeric
 #'   matrix (T x d), a data frame or a vector.
@@ -40,39 +67,57 @@
 #'   each.
 #' @param group `NULL`, or the sequence to which each row of `states` belongs,
 #'   one value per row.
+#' @param times `NULL`: rows are one unit of time apart. Or the time of each
+#'   row, increasing within each sequence; moves are then learned per unit of
+#'   time.
+#' @param inputs `NULL`, or known inputs that act on the move from each row to
+#'   the next (a controlled system): a matrix with T rows.
 #' @param space The space of the states: `"euclidean"`; `"circle"`, one column
 #'   of angles in radians; `"rotation"`, 3 x 3 rotation matrices by columns.
-#' @param kernel_x,kernel_y Kernels, see [kb_kernels]. `NULL`: Gaussian with 0.6
-#'   times the median bandwidth; for rotations
-#'   `kernel_rotation() + kernel_constant()`. The kernel of angles acts on their
-#'   cosine and sine.
-#' @param eps,delta As in [kbr()], n the number of training pairs; defaults
-#'   `0.1 / n` and `2 * eps`.
-#' @param delta_smooth Regularisation of [kbr_smooth()], a positive number,
-#'   relative to the mean of k(x, x) over the training states. The default
-#'   worked well for linear, rotating and oscillating models and for rotations;
-#'   with larger values the smoother stays closer to the filter, with smaller
-#'   ones it can be worse if T is small.
-#' @param rank,tol As in [kbr()].
-#' @param method `"kbr"`, or `"iw"` for importance-weighted updates.
+#' @param method `"adjusted"`, `"kbr"` or `"iw"`, see below.
+#' @param summaries,lag,inflate Of `"adjusted"`: condense observations to the
+#'   states they suggest, `TRUE` or `FALSE`? Do moves depend on the last move, 1
+#'   or 0? By how much is the variance of moves multiplied? `NULL`: chosen.
+#' @param particles Of `"adjusted"`: their number; `NULL`: 200 with summaries,
+#'   otherwise 1000.
+#' @param kernel_x,kernel_y Kernels of states and observations, see
+#'   [kb_kernels]. `NULL`: for `"adjusted"` Matern kernels whose bandwidths are
+#'   chosen; otherwise Gaussian with 0.6 times the median bandwidth, for
+#'   rotations `kernel_rotation() + kernel_constant()`. The kernel of angles
+#'   acts on their cosine and sine.
+#' @param eps,delta Of `"kbr"` and `"iw"`: as in [kbr()], n the number of
+#'   training pairs; defaults `0.1 / n` and `2 * eps`.
+#' @param delta_smooth Of `"kbr"` and `"iw"`: regularisation of [kbr_smooth()],
+#'   a positive number, relative to the mean of k(x, x) over the training
+#'   states; default 0.1. With larger values the smoother stays closer to the
+#'   filter, with smaller ones it can be worse if T is small.
+#' @param rank,tol As in [kbr()]; `"auto"` is at most 300 for `"adjusted"`,
+#'   which has no `tol`.
 #' @param scale Standardise states (not angles or rotations) and observations
-#'   before the kernels see them?
-#' @param seed Whole number that determines simulated transitions; `NULL` takes
-#'   one from R's generator.
+#'   before the kernels see them? `"adjusted"` always does so, except for
+#'   observations that are seen through principal components.
+#' @param seed Whole number that determines simulated transitions and particles;
+#'   `NULL` takes one from R's generator.
 #' @param progress As in other fits; the model is learned in one step.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return An object of class `kb_kbr_hmm`: a list of plain R data that can be
 #'   saved.
 #' @section Errors: As in [kbr()]; data without two successive states are an
-#'   error of class `kb_error_rows`.
+#'   error of class `kb_error_rows`; arguments of another method are an error of
+#'   class `kb_error_argument`.
 #' @references
 #' Fukumizu, K., Song, L. and Gretton, A. (2010). Kernel method for Bayesian
 #' inference. Slides, *Asian Conference on Machine Learning*.
+#'
+#' Pitt, M. K. and Shephard, N. (1999). Filtering via simulation: auxiliary
+#' particle filters. *Journal of the American Statistical Association* 94,
+#' 590-599.
 #' @examples
-#' seen <- sim_linear_hmm(200, seed = 1)
+#' seen <- sim_linear_hmm(150, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
-#' hmm <- kbr_hmm(seen$states, seen$observations)
+#' hmm <- kbr_hmm(seen$states, seen$observations, seed = 1)
+#' hmm
 #' filtered <- kbr_filter(hmm, new$observations)
 #' head(predict(filtered))
 #' plot(filtered, truth = new$states)

@@ -53,26 +53,29 @@ path_codes <- function(object, location) {
 #' Predicted states along a path
 #'
 #' @param object Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
-#' @param type `"mean"`, `"map"`, `"sd"`, `"quantile"`, `"weights"` or
-#'   `"draws"`, as in [predict.kb_kbr()], in the space of the states: means and
+#' @param type `"mean"`, `"map"`, `"sd"`, `"quantile"`, `"radius"`, `"weights"`
+#'   or `"draws"`, as in [predict.kb_kbr()], in the space of the states: means and
 #'   modes of angles are angles, those of rotations are rotations. `"sd"` is the
 #'   circular standard deviation for angles, and for rotations the square root
 #'   of the expected squared Frobenius distance from the mean. Quantiles are
 #'   those of the states' coordinates: their columns, the angle, or yaw, pitch
-#'   and roll, about the mean.
-#' @param probs For `"quantile"`: probabilities between 0 and 1.
+#'   and roll, about the mean. `"radius"` is that of the ball about the mean that
+#'   holds the state with probability `probs`: distances of vectors, angles in
+#'   radians. `"weights"` are those of models of kernel Bayes' rule.
+#' @param probs For `"quantile"` and `"radius"` (default 0.9): probabilities
+#'   between 0 and 1.
 #' @param ndraws For `"draws"`: how many, at least 1.
 #' @param ... Not used: unknown arguments are errors.
 #' @return With T times, d columns of states and n training states: `"mean"` and
 #'   `"map"` T x d (the latter with the attribute `converged`), `"sd"` T x d (T
 #'   x 1 for angles and rotations), `"quantile"` T x coordinates x
-#'   probabilities, `"weights"` T x n with the attribute `locations`: for each
+#'   probabilities, `"radius"` T x probabilities, `"weights"` T x n with the attribute `locations`: for each
 #'   time whether they are weights of the states that were `"seen"` with an
 #'   observation, or of the transitions' states `"from"` or `"to"` (if their
 #'   numbers differ, n is the larger one and `NA` fills the rest); `"draws"`
 #'   draws x d x T.
 #' @examples
-#' seen <- sim_linear_hmm(200, seed = 1)
+#' seen <- sim_linear_hmm(100, seed = 1)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
 #' filtered <- kbr_filter(hmm, c(0.3, 0.5, 1.2))
 #' predict(filtered)
@@ -271,11 +274,12 @@ path_title.kb_kbr_filter <- function(x) {
 #' @param truth `NULL`, or the true states at these times, as in [kbr_hmm()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return List of class `summary.kb_kbr_path`: `times`, `negative` (share of
-#'   the weights' absolute mass that is negative, by time), and with `truth`
+#'   the weights' absolute mass that is negative, by time; `NULL` for
+#'   particles), and with `truth`
 #'   `distance` (of the means from the true states, in the space of the states:
 #'   Euclidean, angle in radians, Frobenius) and `mse` (mean of its square).
 #' @examples
-#' seen <- sim_linear_hmm(200, seed = 1)
+#' seen <- sim_linear_hmm(100, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
 #' filtered <- kbr_filter(hmm, new$observations)
@@ -361,7 +365,7 @@ as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
 #'   [predict.kb_kbr_path()]) `.fitted_<name>`, `.lower_<name>` and
 #'   `.upper_<name>`.
 #' @examples
-#' seen <- sim_linear_hmm(200, seed = 1)
+#' seen <- sim_linear_hmm(100, seed = 1)
 #' augment(kbr_filter(kbr_hmm(seen$states, seen$observations), c(0.3, 0.5)))
 #' @export
 augment.kb_kbr_path <- function(x, level = 0.9, ...) {
@@ -398,7 +402,7 @@ path_bands <- function(object, level) {
 #' @param ... Titles, limits and axes, see [graphics::plot.default()].
 #' @return Invisibly the data frame of [augment()][augment.kb_kbr_path].
 #' @examples
-#' seen <- sim_linear_hmm(200, seed = 1)
+#' seen <- sim_linear_hmm(100, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
 #' plot(kbr_filter(hmm, new$observations), truth = new$states)

@@ -3,11 +3,16 @@
 #' Smooth a filtered path
 #'
 #' Computes the posterior of the state at each time given all observations, or
-#' those up to `lag` times later, by a backward pass over the filter's
-#' posteriors.
+#' those up to `lag` times later.
 #'
-#' @section Methods:
-#' `"rts"`, after Rauch, Tung and Striebel, corrects the filter: the change that
+#' @section Particles:
+#' The smoother of the adjusted method keeps, of the filter's particles at each
+#' time, those from which later ones descend: as many times ahead as `lag` says,
+#' or until fewer than a tenth of them are left, after which nothing would be
+#' gained (Kitagawa, 1996).
+#'
+#' @section Backward passes:
+#' For models of kernel Bayes' rule. `"rts"`, after Rauch, Tung and Striebel, corrects the filter: the change that
 #' later observations make to the kernel mean of the next state is propagated to
 #' the previous state by regression on the next state. Let \eqn{w} be the
 #' filter's weights, \eqn{d} their positive part, scaled to sum to one, \eqn{m}
@@ -32,7 +37,8 @@
 #'
 #' @param object Of [kbr_filter()].
 #' @param lag `Inf`: all later observations. Or a whole number of at least 0.
-#' @param method `"rts"`, `"iw"` or `"kbr"`, see below.
+#' @param method For models of kernel Bayes' rule: `"rts"` (the default), `"iw"`
+#'   or `"kbr"`, see below.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
 #' @param ... Not used: unknown arguments are errors.
 #' @return An object of class `kb_kbr_smooth` and `kb_kbr_path`, see
@@ -44,10 +50,14 @@
 #' inference with positive definite kernels. *Journal of Machine Learning
 #' Research* 14, 3753-3783.
 #'
+#' Kitagawa, G. (1996). Monte Carlo filter and smoother for non-Gaussian
+#' nonlinear state space models. *Journal of Computational and Graphical
+#' Statistics* 5, 1-25.
+#'
 #' Rauch, H. E., Tung, F. and Striebel, C. T. (1965). Maximum likelihood
 #' estimates of linear dynamic systems. *AIAA Journal* 3, 1445-1450.
 #' @examples
-#' seen <- sim_linear_hmm(200, seed = 1)
+#' seen <- sim_linear_hmm(100, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
 #' filtered <- kbr_filter(hmm, new$observations)
@@ -221,13 +231,15 @@ path_title.kb_kbr_smooth <- function(x) {
 #'
 #' @param object Of [kbr_filter()].
 #' @param h Number of steps after the last observation, at least 1.
+#' @param inputs Of the first h - 1 of these steps, if the model was learned
+#'   with inputs; the filter has that of the last time.
 #' @param ... Not used: unknown arguments are errors.
 #' @return An object of class `kb_kbr_forecast` and `kb_kbr_path` of `h` times,
 #'   see [predict.kb_kbr_path()].
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.
 #' @examples
-#' seen <- sim_linear_hmm(200, seed = 1)
+#' seen <- sim_linear_hmm(100, seed = 1)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
 #' filtered <- kbr_filter(hmm, c(0.3, 0.5, 1.2))
 #' predict(kbr_forecast(filtered, h = 3))

@@ -1,0 +1,81 @@
+# Ridge regression with predictions of stretches from the others.
+
+wiggly <- function(n = 60, seed = 1) {
+  set.seed(seed)
+  x <- cbind(sort(runif(n, -2, 2)), rnorm(n))
+  list(
+    x = x, fold = rep(1:5, each = n / 5),
+    t = cbind(sin(3 * x[, 1]) + 0.1 * rnorm(n), x[, 2] + 0.5 * rnorm(n))
+  )
+}
+
+# By the normal equations of the other rows, with the centres of all
+refit_without <- function(f, t, out, ridge) {
+  f <- sweep(f, 2, colMeans(f))
+  center <- colMeans(t)
+  t <- sweep(t, 2, center)
+  b <- solve(
+    crossprod(f[-out, ]) + ridge * diag(ncol(f)), crossprod(f[-out, ], t[-out])
+  )
+  as.vector(f[out, ] %*% b) + center
+}
+
+test_that("left-out predictions are those of fits without the stretch", {
+  d <- wiggly()
+  basis <- incomplete_cholesky(kernel_gaussian(0.7), d$x, 20, 1e-5)
+  f <- cbind(basis$factor, d$x)
+  found <- fold_ridge(f, d$t, d$fold)
+  total <- sum(sweep(f, 2, colMeans(f))^2)
+  for (j in 1:2) {
+    wanted <- sapply(fold_ridges, function(share) {
+      unlist(lapply(1:5, function(k) {
+        refit_without(f, d$t[, j, drop = FALSE], which(d$fold == k),
+          share * total
+        )
+      }))
+    })
+    losses <- colMeans((wanted - d$t[, j])^2)
+    expect_equal(found$loss[[j]], min(losses), tolerance = 1e-6)
+    expect_equal(
+      found$left_out[, j], wanted[, which.min(losses)], tolerance = 1e-6
+    )
+  }
+})
+
+test_that("predictions without a stretch are its left-out predictions", {
+  d <- wiggly(100, 2)
+  model <- fold_regression(d$x, d$t, d$fold,
+    kernels_of_widths(d$x, c(0.3, 1)), 50
+  )
+  expect_false(is.null(model$kernel))
+  for (k in 1:5) {
+    out <- d$fold == k
+    expect_equal(
+      fold_predict(model, d$x[out, ], k), model$left_out[out, ],
+      tolerance = 1e-8
+    )
+  }
+  expect_identical(
+    fold_predict(fold_trim(model), d$x), fold_predict(model, d$x)
+  )
+  # What is linear needs no kernel.
+  d$t <- d$x %*% rbind(c(1, 2), c(-1, 0)) + 3 + 0.01 * rnorm(200)
+  model <- fold_regression(d$x, d$t, d$fold,
+    list(kernel_matern(0.1, 5 / 2)), 50
+  )
+  expect_null(model$kernel)
+  expect_equal(model$sets[[1]]$slope, rbind(c(1, 2), c(-1, 0)),
+    tolerance = 0.02
+  )
+})
+
+test_that("fewer pivots are taken only where that loses little", {
+  d <- wiggly(100, 3)
+  kernel <- list(kernel_gaussian(0.5))
+  model <- fold_regression(d$x, d$t, d$fold, kernel, 80)
+  expect_lt(length(model$pivots), 80)
+  unit <- column_moments(d$t)$scale^2
+  most <- incomplete_cholesky(kernel[[1]], d$x, 80, 1e-5)
+  all <- fold_ridge(cbind(most$factor, linear_share * d$x), d$t, d$fold)
+  expect_lt(mean(model$loss / unit), 1.0101 * mean(all$loss / unit))
+})

@@ -1,0 +1,415 @@
+# kbr_hmm(method = "adjusted"): its particle filter against exact filters of
+# linear Gaussian models, and what it learns against them.
+
+# A model with known regressions: x' = a x + b u + s e, y = x + r, where r has
+# standard deviation `sd` and correlation `memory` with the one before
+linear_model <- function(a = 0.8, s = 0.6, sd = 0.7, memory = 0, guided = TRUE,
+                         b = 0) {
+  line <- function(slope) {
+    list(kernel = NULL, sets = list(list(
+      along = matrix(0, 0, 1), slope = cbind(slope), intercept = 0
+    )))
+  }
+  known <- seq(-3, 3, 0.01)
+  list(
+    space = state_space("euclidean", "x"), states = cbind(x = known),
+    unit = list(center = 0, scale = 1), inflate = 1, stretch = 1,
+    guided = guided,
+    observed = list(
+      summary = if (guided) list(), error = line(if (guided) 0 else 1),
+      spread = line(0), cov = matrix(sd^2), memory = memory
+    ),
+    moves = list(
+      lag = 0L, pace = 1, irregular = FALSE, regression = line(c(a - 1, b)),
+      inputs = list(center = 0, scale = 1), cov = matrix(s^2),
+      last = matrix(0, length(known), 1)
+    )
+  )
+}
+
+#' Means and variances of x given y up to t: Kalman filter of (x, r)
+#' @param start Variance of x at the first time, about 0.
+exact_filter <- function(y, u, a = 0.8, s = 0.6, sd = 0.7, memory = 0, b = 0,
+                         start = 3) {
+  move <- diag(c(a, memory))
+  noise <- diag(c(s^2, sd^2 * (1 - memory^2)))
+  m <- c(0, 0)
+  v <- diag(c(start, sd^2))
+  out <- matrix(0, length(y), 2)
+  for (t in seq_along(y)) {
+    if (t > 1) {
+      m <- c(move %*% m) + c(b * u[[t - 1]], 0)
+      v <- move %*% v %*% t(move) + noise
+    }
+    if (!is.na(y[[t]])) {
+      gain <- rowSums(v) / sum(v)
+      m <- m + gain * (y[[t]] - sum(m))
+      v <- v - gain %o% colSums(v)
+    }
+    out[t, ] <- c(m[[1]], v[1, 1])
+  }
+  out
+}
+
+# Errors of particle means and log variances from the exact ones, in standard
+# errors over independent runs
+filter_errors <- function(model, y, u, wanted, size = 2000, runs = 20) {
+  start <- list(points = cbind(x = stats::qnorm(ppoints(4000)) * sqrt(3)))
+  start$weights <- rep(1 / 4000, 4000)
+  seen <- list(
+    y = cbind(y), variance = rep(1, length(y)), gap = rep(1, length(y)),
+    inputs = cbind(c(0, u)[seq_along(y)])
+  )
+  found <- vapply(seq_len(runs), function(run) {
+    clouds <- filter_particles(
+      model, seen, NULL, size, 1000 * run + seq_along(y), start = start
+    )
+    x <- vapply(clouds, function(cloud) cloud$states[, 1], numeric(size))
+    cbind(colMeans(x), log(apply(x, 2, stats::var)))
+  }, matrix(0, length(y), 2))
+  wanted[, 2] <- log(wanted[, 2])
+  error <- apply(found, 1:2, mean) - wanted
+  error / apply(found, 1:2, stats::sd) * sqrt(runs)
+}
+
+# Null: errors are t with 19 degrees of freedom; of 80 numbers a limit of 5.5
+# is passed with probability 2e-3 at most, over all models 2e-2.
+test_that("the particle filter agrees with exact filters", {
+  set.seed(3)
+  y <- c(0.3, 1.2, -0.5, NA, 2, 1.1, NA, NA, -1, 0.2)
+  u <- rnorm(10)
+  for (guided in c(TRUE, FALSE)) {
+    for (memory in c(0, 0.7)) {
+      model <- linear_model(memory = memory, guided = guided, b = 0.5)
+      wanted <- exact_filter(y, u, memory = memory, b = 0.5)
+      z <- filter_errors(model, y, u, wanted)
+      expect_lt(max(abs(z)), 5.5)
+      # The test sees a filter that forgets the residual before.
+      if (memory > 0) {
+        model$observed$memory <- 0
+        expect_gt(max(abs(filter_errors(model, y, u, wanted))), 8)
+      }
+    }
+  }
+})
+
+test_that("gaps lengthen moves and shorten memory", {
+  # Two steps of gap 1 without an observation between them are as one of gap 2
+  # where moves have no drift.
+  y <- c(0.5, NA, 1.5, NA, -0.3)
+  wanted <- exact_filter(y, numeric(5), a = 1, memory = 0.6)[c(1, 3, 5), ]
+  for (guided in c(TRUE, FALSE)) {
+    model <- linear_model(a = 1, memory = 0.6, guided = guided)
+    start <- list(points = cbind(x = stats::qnorm(ppoints(4000)) * sqrt(3)))
+    start$weights <- rep(1 / 4000, 4000)
+    seen <- list(
+      y = cbind(y[c(1, 3, 5)]), variance = rep(1, 3), gap = c(1, 2, 2),
+      inputs = matrix(0, 3, 1)
+    )
+    clouds <- filter_particles(model, seen, NULL, 40000, 1:3, start = start)
+    x <- vapply(clouds, function(cloud) cloud$states[, 1], numeric(40000))
+    # Within six standard errors, counting resampling twice.
+    expect_lt(max(abs(colMeans(x) - wanted[, 1])), 6 * sqrt(2 / 40000))
+    off <- log(apply(x, 2, var) / wanted[, 2])
+    expect_lt(max(abs(off)), 6 * sqrt(4 / 40000))
+  }
+})
+
+hmm_case <- local({
+  kept <- NULL
+  function() {
+    if (is.null(kept)) {
+      seen <- sim_linear_hmm(500, seed = 5)
+      new <- sim_linear_hmm(400, seed = 6)
+      hmm <- kbr_hmm(seen$states, seen$observations, seed = 1)
+      kept <<- list(
+        hmm = hmm, new = new, y = new$observations[, 1],
+        filtered = kbr_filter(hmm, new$observations)
+      )
+    }
+    kept
+  }
+})
+
+test_that("learned filter and smoother are near the exact ones", {
+  case <- hmm_case()
+  exact <- linear_kalman(case$y)
+  smooth <- kbr_smooth(case$filtered)
+  expect_lt(mean((predict(case$filtered) - exact$filter)^2), 0.015)
+  expect_lt(mean((predict(smooth) - exact$smoother)^2), 0.015)
+  mse <- function(path) summary(path, truth = case$new$states)$mse
+  expect_lt(mse(smooth), mse(case$filtered))
+  expect_equal(mean(predict(case$filtered, type = "sd")),
+    sqrt(0.25), tolerance = 0.15
+  )
+  # 90% intervals; with 400 correlated times the standard error is below 0.025.
+  ends <- predict(case$filtered, type = "quantile", probs = c(0.05, 0.95))
+  inside <- case$new$states >= ends[, , 1] & case$new$states <= ends[, , 2]
+  expect_gt(mean(inside), 0.82)
+  expect_lt(mean(inside), 0.97)
+})
+
+test_that("observations one by one give the filter of all, seeds the numbers", {
+  case <- hmm_case()
+  path <- kbr_filter(case$hmm, case$y[1:5])
+  for (t in 6:9) path <- update(path, case$y[[t]])
+  expect_identical(predict(path), predict(case$filtered)[1:9, , drop = FALSE])
+  expect_identical(path$spread, case$filtered$spread[, , 1:9, drop = FALSE])
+  again <- kbr_filter(case$hmm, case$y[1:9])
+  expect_identical(predict(again), predict(path))
+  expect_equal(nobs(path), 9)
+})
+
+test_that("missing and far observations are steps without one", {
+  case <- hmm_case()
+  gap <- kbr_filter(case$hmm, c(case$y[1:3], NA, case$y[5]))
+  expect_warning(
+    far <- kbr_filter(case$hmm, c(case$y[1:3], 1e5, case$y[5])),
+    class = "kb_warning_far"
+  )
+  expect_identical(predict(far), predict(gap))
+  expect_identical(far$unseen, c(FALSE, FALSE, FALSE, TRUE, FALSE))
+  sd <- predict(gap, type = "sd")
+  expect_gt(sd[[4]], 1.1 * sd[[3]])
+  expect_no_warning(kbr_filter(case$hmm, range(case$hmm$series$scores)))
+  # Without observations at all: the states' own distribution.
+  blind <- kbr_filter(case$hmm, rep(NA_real_, 30))
+  expect_equal(mean(predict(blind, type = "sd")[20:30]), 1, tolerance = 0.2)
+})
+
+test_that("forecasts widen, smoothers with lag 0 are filters", {
+  case <- hmm_case()
+  ahead <- kbr_forecast(case$filtered, h = 25)
+  sd <- predict(ahead, type = "sd")
+  expect_lt(sd[[1]], sd[[25]])
+  expect_equal(sd[[25]], 1, tolerance = 0.2)
+  expect_output(print(ahead), "after time 400")
+  path <- kbr_filter(case$hmm, case$y[1:10])
+  still <- kbr_smooth(path, lag = 0)
+  expect_equal(predict(still), predict(path), tolerance = 1e-10)
+  expect_equal(still$spread, path$spread, tolerance = 1e-8)
+  expect_error(kbr_smooth(path, method = "iw"), class = "kb_error_argument")
+})
+
+test_that("predictions of all types agree with the draws", {
+  case <- hmm_case()
+  path <- kbr_filter(case$hmm, case$y[1:4])
+  n <- case$hmm$settings$particles
+  draws <- predict(path, type = "draws", ndraws = n)[, 1, ]
+  expect_equal(unname(predict(path)[, 1]), colMeans(draws), tolerance = 0.02)
+  probs <- c(0.1, 0.5, 0.8)
+  found <- predict(path, type = "quantile", probs = probs)
+  wanted <- t(apply(draws, 2, stats::quantile, probs, names = FALSE))
+  expect_equal(matrix(found, 4), wanted, tolerance = 1e-10)
+  away <- abs(draws - rep(predict(path), each = n))
+  expect_equal(
+    as.vector(predict(path, type = "radius")),
+    apply(away, 2, stats::quantile, 0.9, names = FALSE),
+    tolerance = 1e-10
+  )
+  expect_lt(max(abs(predict(path, type = "map") - predict(path))), 0.3)
+  expect_error(predict(path, type = "weights"), class = "kb_error_not_defined")
+  expect_null(summary(path)$negative)
+  expect_named(
+    augment(path), c("time", "y", ".fitted_x", ".lower_x", ".upper_x")
+  )
+  expect_output(print(path), "Filtered by particles: 4 times")
+  expect_output(print(case$hmm), "energy score")
+})
+
+test_that("irregular times are taken into account", {
+  # An Ornstein-Uhlenbeck process at random times, seen with noise
+  simulate <- function(n, seed) {
+    set.seed(seed)
+    times <- cumsum(stats::rexp(n) + 0.05)
+    keep <- exp(-0.4 * c(Inf, diff(times)))
+    x <- numeric(n)
+    for (t in seq_len(n)) {
+      x[[t]] <- (if (t > 1) keep[[t]] * x[[t - 1]] else 0) +
+        sqrt(1 - keep[[t]]^2) * rnorm(1)
+    }
+    list(times = times, x = x, y = x + 0.5 * rnorm(n), keep = keep)
+  }
+  seen <- simulate(800, 1)
+  new <- simulate(500, 2)
+  m <- v <- exact <- numeric(500)
+  for (t in seq_len(500)) {
+    ahead <- if (t > 1) new$keep[[t]] * exact[[t - 1]] else 0
+    v0 <- 1 - new$keep[[t]]^2 + if (t > 1) new$keep[[t]]^2 * v[[t - 1]] else 0
+    gain <- v0 / (v0 + 0.25)
+    exact[[t]] <- ahead + gain * (new$y[[t]] - ahead)
+    v[[t]] <- (1 - gain) * v0
+  }
+  gap <- function(...) {
+    path <- kbr_filter(kbr_hmm(seen$x, seen$y, seed = 1, ...), new$y,
+      times = if (...length() > 0) new$times
+    )
+    mean((predict(path) - exact)^2)
+  }
+  with <- gap(times = seen$times)
+  expect_lt(with, 0.02)
+  expect_lt(with, gap())
+})
+
+test_that("inputs move states", {
+  simulate <- function(n, seed) {
+    set.seed(seed)
+    u <- rnorm(n)
+    x <- numeric(n)
+    for (t in seq_len(n)[-1]) {
+      x[[t]] <- 0.7 * x[[t - 1]] + u[[t - 1]] + 0.2 * rnorm(1)
+    }
+    list(u = cbind(u), x = x, y = x + rnorm(n))
+  }
+  seen <- simulate(400, 1)
+  new <- simulate(300, 2)
+  hmm <- kbr_hmm(seen$x, seen$y, inputs = seen$u, seed = 1)
+  path <- kbr_filter(hmm, new$y, inputs = new$u)
+  blind <- kbr_filter(kbr_hmm(seen$x, seen$y, seed = 1), new$y)
+  mse <- function(path) mean((predict(path) - new$x)^2)
+  # With the model known it is 0.07.
+  expect_lt(mse(path), 0.12)
+  expect_lt(mse(path), mse(blind) / 3)
+  # In parts, and ahead
+  parts <- kbr_filter(hmm, new$y[1:3], inputs = new$u[1:3, , drop = FALSE])
+  parts <- update(parts, new$y[4:6], inputs = new$u[4:6, , drop = FALSE])
+  expect_identical(predict(parts), predict(path)[1:6, , drop = FALSE])
+  ahead <- kbr_forecast(parts, 2, inputs = cbind(u = 5))
+  expect_gt(predict(ahead)[[2]], predict(ahead)[[1]] + 2)
+  expect_error(kbr_filter(hmm, new$y), class = "kb_error")
+  expect_error(kbr_filter(hmm, new$y, inputs = cbind(new$u, 1)),
+    class = "kb_error_dimension"
+  )
+  expect_error(kbr_filter(hmm, new$y, inputs = new$u[1:3, ]),
+    class = "kb_error_dimension"
+  )
+})
+
+test_that("known transitions and likelihoods take the place of learned ones", {
+  seen <- sim_linear_hmm(300, seed = 7)
+  new <- sim_linear_hmm(300, seed = 8)
+  exact <- linear_kalman(new$observations[, 1])$filter
+  move <- function(x) 0.8 * x + 0.6 * rnorm(length(x))
+  likelihood <- function(y, x) stats::dnorm(y, x[, 1], 0.7, log = TRUE)
+  gap <- function(...) {
+    hmm <- kbr_hmm(seen$states, ..., seed = 1)
+    mean((predict(kbr_filter(hmm, new$observations)) - exact)^2)
+  }
+  expect_lt(gap(seen$observations, transitions = move), 0.015)
+  expect_lt(gap(log_likelihood = likelihood), 0.015)
+  both <- gap(transitions = move, log_likelihood = likelihood)
+  expect_lt(both, 0.002)
+  # Pairs of states in any order
+  order <- sample(299)
+  pairs <- list(
+    from = seen$states[order, , drop = FALSE],
+    to = seen$states[order + 1, , drop = FALSE]
+  )
+  expect_lt(gap(seen$observations, transitions = pairs), 0.02)
+  expect_error(
+    kbr_hmm(seen$states, seen$observations, transitions = function(x) x[1]),
+    class = "kb_error_argument"
+  )
+})
+
+test_that("sequences are not joined", {
+  set.seed(4)
+  # Two walks far from each other: a move between them would be seen.
+  walk <- function(from) from + cumsum(0.1 * rnorm(120))
+  x <- c(walk(0), walk(100))
+  hmm <- kbr_hmm(x, x + rnorm(240), group = rep(1:2, each = 120), seed = 1)
+  expect_lt(hmm$model$moves$cov[[1]], 0.05)
+  expect_false(120 %in% hmm$series$first)
+})
+
+test_that("angles and rotations keep their form", {
+  set.seed(5)
+  angle <- wrap_angle(cumsum(0.3 + 0.1 * rnorm(250)))
+  y <- cbind(cos(angle), sin(angle)) + 0.4 * rnorm(500)
+  hmm <- kbr_hmm(angle[1:150], y[1:150, ], space = "circle", seed = 1)
+  path <- kbr_filter(hmm, y[151:250, ])
+  off <- wrap_angle(predict(path)[, 1] - angle[151:250])
+  raw <- wrap_angle(atan2(y[151:250, 2], y[151:250, 1]) - angle[151:250])
+  expect_lt(mean(off^2), 0.7 * mean(raw^2))
+  expect_gt(mean(abs(off) <= predict(path, type = "radius")), 0.8)
+  expect_true(all(abs(predict(path)) <= pi))
+  expect_lt(max(predict(path, type = "sd")), 1)
+
+  turn <- function(angle) {
+    cbind(cos(angle), sin(angle), 0, -sin(angle), cos(angle), 0, 0, 0, 1)
+  }
+  x <- turn(angle)
+  hmm <- kbr_hmm(x[1:150, ], y[1:150, ],
+    space = "rotation", seed = 1, particles = 100
+  )
+  path <- kbr_filter(hmm, y[151:250, ])
+  expect_lt(max(rotation_errors(predict(path))), 1e-8)
+  expect_lt(max(rotation_errors(predict(path, type = "map"))), 1e-8)
+  draws <- predict(path, type = "draws", ndraws = 3)
+  expect_lt(max(rotation_errors(draws[2, , ] |> t())), 1e-8)
+  away <- space_minus(path$hmm$space, x[151:250, ], predict(path))
+  expect_lt(mean(rowSums(away^2)), 0.7 * mean(raw^2))
+  radius <- predict(path, type = "radius")
+  expect_gt(mean(sqrt(rowSums(away^2)) <= radius), 0.75)
+  expect_equal(nrow(predict(kbr_smooth(path))), 100)
+})
+
+test_that("displacements of rotations are axes times angles", {
+  space <- state_space("rotation", paste0("r", 1:9))
+  set.seed(6)
+  v <- matrix(rnorm(90), 30)
+  v <- v / sqrt(rowSums(v^2)) * c(0, 1e-9, pi - 1e-9, runif(27, 0, pi))
+  from <- space_plus(space, matrix(diag(3), 30, 9, byrow = TRUE), -2 * v)
+  to <- space_plus(space, from, v)
+  expect_lt(max(rotation_errors(to)), 1e-12)
+  expect_lt(max(abs(space_minus(space, to, from) - v)), 1e-6)
+  expect_lt(max(abs(space_minus(space, to, from)[1:2, ] - v[1:2, ])), 1e-15)
+  # A quarter turn about the third axis takes the first axis to the second.
+  quarter <- space_plus(space, t(as.vector(diag(3))), t(c(0, 0, pi / 2)))
+  expect_equal(as.vector(quarter), c(0, 1, 0, -1, 0, 0, 0, 0, 1))
+})
+
+test_that("many columns are seen through principal components", {
+  set.seed(7)
+  angle <- as.vector(stats::filter(0.2 * rnorm(300), 0.95, "recursive"))
+  at <- seq(-2, 2, length.out = 40)
+  y <- exp(-outer(angle, at, `-`)^2) + 0.2 * rnorm(12000)
+  hmm <- kbr_hmm(angle[1:200], y[1:200, ], seed = 1)
+  path <- kbr_filter(hmm, y[201:300, ])
+  near <- angle[nearest_rows(y[201:300, ], y[1:200, ])]
+  mse <- function(x) mean((x - angle[201:300])^2)
+  expect_lt(mse(predict(path)), 0.5 * mse(near))
+  expect_output(print(hmm), "20 principal components of 40 columns")
+  # The leading axes are those of the singular value decomposition.
+  centred <- sweep(y, 2, colMeans(y))
+  exact <- svd(centred, nu = 0, nv = 3)$v
+  found <- score_axes(centred, 20, rounds = 30)[, 1:3]
+  expect_lt(max(abs(abs(crossprod(exact, found)) - diag(3))), 1e-6)
+  # An image unlike any of training, near the centre of the scores
+  odd <- colMeans(y) + 3 * rep(c(-1, 1), 20)
+  expect_warning(kbr_filter(hmm, t(odd)), class = "kb_warning_far")
+})
+
+test_that("settings can be fixed, arguments of other methods are refused", {
+  seen <- sim_linear_hmm(60, seed = 1)
+  fit <- function(...) kbr_hmm(seen$states, seen$observations, ..., seed = 1)
+  hmm <- fit(summaries = TRUE, lag = 1, inflate = 4, particles = 30)
+  expect_identical(nrow(hmm$trials), 1L)
+  expect_identical(hmm$model$moves$lag, 1L)
+  expect_identical(hmm$model$inflate, 4)
+  expect_identical(dim(kbr_filter(hmm, 1:3)$spread), c(30L, 1L, 3L))
+  refused <- function(class, ...) expect_error(fit(...), class = class)
+  refused("kb_error_argument", eps = 0.1)
+  refused("kb_error_argument", delta_smooth = 0.1)
+  refused("kb_error_argument", method = "kbr", lag = 1)
+  refused("kb_error_argument", method = "kbr", times = 1:60)
+  refused("kb_error_argument", lag = 2)
+  refused("kb_error_argument", summaries = "learn")
+  refused("kb_error_argument", particles = 2)
+  refused("kb_error_argument", inflate = -1)
+  refused("kb_error_argument", times = 60:1)
+  refused("kb_error_argument", times = 1:3)
+  refused("kb_error_dimension", inputs = cbind(1:3))
+  expect_error(kbr_filter(hmm, 1:3, times = 1:3), class = "kb_error_argument")
+  expect_error(kbr_filter(hmm, 1:3, inputs = 1:3), class = "kb_error_argument")
+})
