@@ -163,8 +163,10 @@ training_clock <- function(given, n, first) {
 }
 
 check_clock_times <- function(times, n) {
-  times <- as.double(times)
-  if (length(times) != n || !all(is.finite(times))) {
+  fine <- length(times) == n &&
+    (is.numeric(times) || inherits(times, c("Date", "POSIXct", "difftime")))
+  if (fine) times <- as.double(times)
+  if (!fine || !all(is.finite(times))) {
     bad_argument(times, "times", paste0("one number per row (", n, ")"))
   }
   times

@@ -382,7 +382,7 @@ particles_layout <- layout(
   lag = where(type == "kb_kbr_smooth", lag_number()),
   after = where(type == "kb_kbr_forecast", counts()),
   start = where(filtered, maybe(holds(layout(
-    points = points_of(hmm$space), weights = numbers(nrow(points))
+    points = points_of(hmm$space), weights = numbers(nrow(points), 0)
   )))),
   ancestors = where(filtered, such_that(
     function(of) {

@@ -144,6 +144,15 @@ path_questions <- function() {
   )
 }
 
+particle_questions <- function(update, forecast = NULL) {
+  if (is.null(forecast)) forecast <- function(path) kbr_forecast(path, 2)
+  c(path_questions(), list(
+    radius = function(path) predict(path, type = "radius"),
+    update = update, smooth = function(path) kbr_smooth(path),
+    forecast = forecast
+  ))
+}
+
 hmm_pairs <- function() {
   set.seed(2)
   states <- matrix(cumsum(rnorm(25)), dimnames = list(NULL, "s"))
@@ -156,6 +165,22 @@ a_rule_hmm <- function() a_hmm(method = "kbr")
 
 # Of the default method, with few particles
 an_adjusted_hmm <- function() a_hmm(particles = 20, summaries = FALSE)
+
+# Turns about an axis, at irregular times, with inputs and summaries
+a_turning_hmm <- function() {
+  a <- hmm_pairs()$states[, 1] / 4
+  kbr_hmm(
+    cbind(cos(a), sin(a), 0, -sin(a), cos(a), 0, 0, 0, 1),
+    cbind(cos(a), sin(a)) + hmm_pairs()$observations[, 1] / 8,
+    times = cumsum(rep(1:2, 13)[-1]), inputs = cbind(u = sin(1:25)),
+    space = "rotation", summaries = TRUE, lag = 1, particles = 20, seed = 1
+  )
+}
+
+a_turning_filter <- function() {
+  y <- rbind(c(1, 0), NA, c(0.9, 0.2))
+  kbr_filter(a_turning_hmm(), y, times = 1:3 + 0, inputs = matrix(0, 3, 1))
+}
 
 #' Each makes a fit with queries, or a function with valid arguments
 fuzz_cases <- function() {
@@ -396,13 +421,20 @@ fuzz_cases <- function() {
       )),
       hmm_particles = fit_case(
         function() kbr_filter(an_adjusted_hmm(), hmm_pairs()$observations[1:4]),
-        c(path_questions(), list(
-          radius = function(path) predict(path, type = "radius"),
-          update = function(path) update(path, 0.3),
-          smooth = function(path) kbr_smooth(path),
-          forecast = function(path) kbr_forecast(path, 2)
-        ))
+        particle_questions(update = function(path) update(path, 0.3))
       ),
+      hmm_turning = fit_case(a_turning_filter, particle_questions(
+        update = function(path) {
+          update(path, cbind(1, 0), times = 5, inputs = 0.5)
+        },
+        forecast = function(path) kbr_forecast(path, 2, inputs = 0.5)
+      )),
+      hmm_smoothed = fit_case(
+        function() kbr_smooth(a_turning_filter()), path_questions()
+      ),
+      hmm_forecast = fit_case(function() {
+        kbr_forecast(a_turning_filter(), 2, inputs = 0.5)
+      }, path_questions()),
       cond_embedding = fit_case(function() {
         pairs <- pairs_of()
         cond_embedding(as.matrix(pairs["x"]), as.matrix(pairs["y"]))
