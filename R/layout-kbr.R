@@ -207,7 +207,8 @@ hmm_adjusted_layout <- layout(
   model = holds(hmm_model_layout),
   trials = maybe(holds(layout(
     summaries = flags(NULL), lag = any_numbers(NULL),
-    inflate = numbers(NULL, 0), score = numbers(NULL), error = numbers(NULL), chosen = flags(NULL)
+    inflate = numbers(NULL, 0), score = numbers(NULL), error = numbers(NULL),
+    chosen = flags(NULL)
   ), "data.frame")),
   seed = counts(), seconds = numbers(1, 0)
 )
