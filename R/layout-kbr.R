@@ -241,6 +241,7 @@ hmm_observed_layout <- layout(
       .targets = 1
     ), fold_regression_layout
   )),
+  gain = where(summarised, numeric_matrix(errors, errors)),
   cov = numeric_matrix(errors, errors), memory = numbers(1, 0, 1)
 )
 
