@@ -65,7 +65,7 @@ in_unit <- function(unit, code) {
 #' the scores are regressed on the states themselves.
 #' @return List of `summary` (regression, or NULL), `error` (regression),
 #'   `spread` (regression of the logarithm of the residuals' relative variance),
-#'   `cov` of residuals of unit spread, `memory`, their correlation with those
+#'   `gain` (derivative of summaries by the state, or NULL), `cov` of residuals of unit spread, `memory`, their correlation with those
 #'   one step before, and of the training rows `seen` and `variance`.
 #' @noRd
 learn_observed <- function(space, series, summaries, kernels, rank) {
@@ -95,9 +95,31 @@ learn_observed <- function(space, series, summaries, kernels, rank) {
   scaled <- residual / sqrt(variance)
   list(
     summary = summary, error = error, spread = spread,
+    gain = if (summaries) summary_gain(space, series, error),
     cov = crossprod(scaled) / nrow(scaled),
     memory = residual_memory(scaled, series), seen = seen, variance = variance
   )
+}
+
+#' The mean derivative of summaries by displacements of the state: the identity
+#' and that of the errors, (K51)
+#' @return Matrix d x d, derivatives of each coordinate in rows.
+#' @noRd
+summary_gain <- function(space, series, error, step = 1e-4) {
+  rows <- spread_over(nrow(series$states), min(nrow(series$states), 200))
+  states <- series$states[rows, , drop = FALSE]
+  d <- length(error$sets[[1]]$intercept)
+  moved <- function(j, by) {
+    v <- matrix(0, length(rows), d)
+    v[, j] <- by
+    to <- space_plus(space, states, v)
+    fold_predict(error, in_unit(series$unit, space_encode(space, to)))
+  }
+  slopes <- vapply(seq_len(d), function(j) {
+    unit <- step * max(1, abs(states))
+    colMeans(moved(j, unit) - moved(j, -unit)) / (2 * unit)
+  }, numeric(d))
+  diag(d) + matrix(slopes, d)
 }
 
 # Regression of the states on scores of observations, (K50)

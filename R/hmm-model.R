@@ -140,8 +140,9 @@ can_hold_out <- function(series, known) {
 #' Settings in order: summaries or not, each with the first two inflations;
 #' larger ones; and lag 1 with each
 #'
-#' Of those that are not worse than the best by more than a standard error, the one that trusts moves least is taken: what holds for stretches
-#' among the training rows may not hold far from them.
+#' Of those that are not worse than the best by more than a standard error, the
+#' one that trusts moves least is taken: what holds for stretches among the
+#' training rows may not hold far from them.
 #' @param build Function of the numbers of an observation model and of a model
 #'   of moves, and of an inflation.
 #' @noRd

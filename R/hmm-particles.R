@@ -33,25 +33,26 @@ filter_particles <- function(model, seen, cloud, size, seeds, fold = 0,
   out
 }
 
-# Axes in which the noise of moves has unit variance and that of observations,
-# given the residual before, is diagonal: proposals that use the observation
+# The noise of moves, and for proposals that use the observation its axes
 joint_axes <- function(model) {
   if (is.null(model$moves)) {
     return(NULL)
   }
   moves <- chol_of(model$inflate * model$moves$cov)
-  if (!model$guided) {
-    return(list(moves = moves))
-  }
-  cov <- model$observed$cov * (1 - model$observed$memory^2)
-  inner <- backsolve(moves, t(backsolve(moves, cov, transpose = TRUE)),
-    transpose = TRUE
-  )
-  found <- eigen((inner + t(inner)) / 2, symmetric = TRUE)
+  c(list(moves = moves), if (model$guided) guided_axes(model, moves))
+}
+
+#' Axes in which the noise of moves and of observations are independent, (K54)
+#' @param moves Upper root of the covariance of moves.
+#' @return List of `from` (d x d: errors to axes), `to` (axes to moves) and
+#'   `slope`, of errors on moves along the axes.
+#' @noRd
+guided_axes <- function(model, moves) {
+  root <- chol_of(model$observed$cov)
+  whiten <- backsolve(root, diag(ncol(root)))
+  found <- svd(moves %*% t(model$observed$gain) %*% whiten)
   list(
-    moves = moves, ratio = pmax(found$values, 1e-12),
-    to = crossprod(found$vectors, moves),
-    from = backsolve(moves, found$vectors)
+    from = whiten %*% found$v, to = crossprod(found$u, moves), slope = found$d
   )
 }
 
@@ -161,24 +162,29 @@ raw_error <- function(model, states, at, now, fold) {
 #' Ancestors weighted by the observation's density given each, and states drawn
 #' given both: (K54)
 #'
-#' The error's regression is taken at the expected state.
+#' The error's regression is taken at the expected state, and as linear there.
+#' @param cloud The particles before; without `residual` memory has no effect.
 #' @noRd
 guided_cloud <- function(model, cloud, ahead, now, noise, fold) {
   space <- model$space
   there <- space_plus(space, ahead$from, ahead$move)
   at <- in_unit(model$unit, space_encode(space, there))
-  memory <- model$observed$memory^now$gap
-  expected <- memory * sqrt(now$variance) * cloud$residual
-  news <- (raw_error(model, there, at, now, fold) - expected) %*% noise$from
+  news <- raw_error(model, there, at, now, fold)
+  memory <- 0
+  if (!is.null(cloud$residual)) {
+    memory <- model$observed$memory^now$gap
+    news <- news - memory * sqrt(now$variance) * cloud$residual
+  }
+  news <- news %*% noise$from
   size <- nrow(there)
-  # Variances along the axes: of the move, and of the observation given it
-  ratio <- now$variance * noise$ratio *
-    (1 - memory^2) / (1 - model$observed$memory^2)
-  total <- now$gap + ratio
+  # Variances along the axes: of the observation given the move, and in all
+  own <- now$variance * (1 - memory^2)
+  total <- now$gap * noise$slope^2 + own
   kept <- resample(-drop(news^2 %*% (0.5 / total)))
   draws <- matrix(stats::rnorm(length(news)), size)
-  step <- news[kept, , drop = FALSE] * rep(now$gap / total, each = size) +
-    draws * rep(sqrt(now$gap * ratio / total), each = size)
+  step <- news[kept, , drop = FALSE] *
+    rep(now$gap * noise$slope / total, each = size) +
+    draws * rep(sqrt(now$gap * own / total), each = size)
   step <- step %*% noise$to
   states <- space_plus(space, there[kept, , drop = FALSE], step)
   at <- in_unit(model$unit, space_encode(space, states))
@@ -201,18 +207,20 @@ resample <- function(log_weights) {
 # The first time ---------------------------------------------------------------
 
 first_cloud <- function(model, now, size, fold, start) {
-  if (is.null(start) && model$guided && !is.null(now$y)) {
-    return(guided_start(model, now, size, fold))
-  }
   known <- if (fold > 0) which(model$fold != fold) else TRUE
   known <- model$states[known, , drop = FALSE]
   rows <- if (is.null(start)) {
     sample.int(nrow(known), size, replace = TRUE)
   } else {
     known <- start$points
-    sample.int(nrow(known), size, replace = TRUE, prob = start$weights)
+    sample.int(
+      nrow(known), size, replace = TRUE, prob = pmax(start$weights, 0)
+    )
   }
   states <- known[rows, , drop = FALSE]
+  if (is.null(start) && model$guided && !is.null(now$y)) {
+    return(guided_start(model, now, states, size, fold))
+  }
   out <- list(states = states, ancestors = seq_len(size))
   if (!is.null(now$y)) {
     found <- observation_error(model, states, now, NULL, fold)
@@ -230,23 +238,23 @@ normal_draws <- function(n, cov) {
   matrix(stats::rnorm(n * ncol(cov)), n) %*% chol_of(cov)
 }
 
-# The first summary less draws of its error
-guided_start <- function(model, now, size, fold) {
-  space <- model$space
-  draws <- sqrt(now$variance) * normal_draws(size, model$observed$cov)
-  y <- now$y[rep(1, size), , drop = FALSE]
-  bias <- function(states) {
-    at <- in_unit(model$unit, space_encode(space, states))
-    fold_predict(model$observed$error, at, fold)
-  }
-  states <- space_plus(space, y, -draws)
-  states <- space_plus(space, states, -bias(states))
-  list(
-    states = states, ancestors = seq_len(size),
-    residual = (space_minus(space, y, states) - bias(states)) /
-      sqrt(now$variance),
-    last = likely_moves(model, states)
+# States of the training series and normal kernels about them as the prior
+guided_start <- function(model, now, known, size, fold) {
+  ahead <- list(
+    from = known, move = matrix(0, size, ncol(model$observed$cov))
   )
+  other <- known[sample.int(size), , drop = FALSE]
+  apart <- space_minus(model$space, known, other)
+  d <- ncol(apart)
+  # Half the mean square of differences is the covariance; Silverman's width
+  width <- crossprod(apart) / (2 * size) * (4 / (size * (d + 2)))^(2 / (d + 4))
+  now$gap <- 1
+  out <- guided_cloud(
+    model, list(), ahead, now, guided_axes(model, chol_of(width)), fold
+  )
+  out$ancestors <- seq_len(size)
+  out$last <- likely_moves(model, out$states)
+  out
 }
 
 # The move before: that of the nearest state of the training series

@@ -3,7 +3,9 @@
 
 #' @export
 empty_path.kb_hmm_adjusted <- function(hmm, start) {
-  check_particle_start(start, hmm$space)
+  if (!is.null(start) && hmm$space$type == "rotation") {
+    check_rotations(start$points, "start$points")
+  }
   k <- ncol(space_minus(
     hmm$space, hmm$model$states[1, , drop = FALSE],
     hmm$model$states[1, , drop = FALSE]
@@ -18,16 +20,6 @@ empty_path.kb_hmm_adjusted <- function(hmm, start) {
     ),
     class = c("kb_hmm_particles", "kb_kbr_filter", "kb_kbr_path")
   )
-}
-
-# Particles are drawn from it
-check_particle_start <- function(start, space) {
-  if (any(start$weights < 0)) {
-    bad_argument(start$weights, "start$weights", "not negative")
-  }
-  if (!is.null(start) && space$type == "rotation") {
-    check_rotations(start$points, "start$points")
-  }
 }
 
 #' @export

@@ -255,6 +255,7 @@ hmm_observed_layout <- layout(
       .targets = 1
     ), fold_regression_layout
   )),
+  gain = where(summarised, numeric_matrix(errors, errors)),
   cov = covariances(errors), memory = numbers(1, 0, 0.99)
 )
 
@@ -382,7 +383,7 @@ particles_layout <- layout(
   lag = where(type == "kb_kbr_smooth", lag_number()),
   after = where(type == "kb_kbr_forecast", counts()),
   start = where(filtered, maybe(holds(layout(
-    points = points_of(hmm$space), weights = numbers(nrow(points), 0)
+    points = points_of(hmm$space), weights = numbers(nrow(points))
   )))),
   ancestors = where(filtered, such_that(
     function(of) {

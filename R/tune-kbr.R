@@ -3,10 +3,11 @@
 #' Choose bandwidths and regularisation of kernel Bayes' rule
 #'
 #' For the methods `"kbr"` and `"iw"`; `"adjusted"`, the default of [kbr()],
-#' chooses for itself. Blocked cross-validation over a grid: pairs are divided into `folds` blocks
-#' in the order given, each block is predicted from the others, and the setting
-#' with the smallest mean loss is fitted to all pairs. Folds are blocks, not
-#' random rows, so that neighbours in time do not predict each other.
+#' chooses for itself. For state-space models see [tune_kbr_hmm()]. Blocked
+#' cross-validation over a grid: pairs are divided into `folds` blocks in the
+#' order given, each block is predicted from the others, and the setting with
+#' the smallest mean loss is fitted to all pairs. Folds are blocks, not random
+#' rows, so that neighbours in time do not predict each other.
 #'
 #' @param x,y Pairs, as in [kbr()]; or a formula and `data`; or pairs of
 #'   [kbr_simulate()].

@@ -1,10 +1,10 @@
 # kbr_hmm(method = "adjusted"): its particle filter against exact filters of
 # linear Gaussian models, and what it learns against them.
 
-# A model with known regressions: x' = a x + b u + s e, y = x + r, where r has
+# A model with known regressions: x' = a x + b u + s e, y = h x + r, where r has
 # standard deviation `sd` and correlation `memory` with the one before
 linear_model <- function(a = 0.8, s = 0.6, sd = 0.7, memory = 0, guided = TRUE,
-                         b = 0) {
+                         b = 0, h = 1) {
   line <- function(slope) {
     list(kernel = NULL, sets = list(list(
       along = matrix(0, 0, 1), slope = cbind(slope), intercept = 0
@@ -16,7 +16,8 @@ linear_model <- function(a = 0.8, s = 0.6, sd = 0.7, memory = 0, guided = TRUE,
     unit = list(center = 0, scale = 1), inflate = 1, stretch = 1,
     guided = guided,
     observed = list(
-      summary = if (guided) list(), error = line(if (guided) 0 else 1),
+      summary = if (guided) list(), error = line(if (guided) h - 1 else h),
+      gain = matrix(h),
       spread = line(0), cov = matrix(sd^2), memory = memory
     ),
     moves = list(
@@ -30,7 +31,7 @@ linear_model <- function(a = 0.8, s = 0.6, sd = 0.7, memory = 0, guided = TRUE,
 #' Means and variances of x given y up to t: Kalman filter of (x, r)
 #' @param start Variance of x at the first time, about 0.
 exact_filter <- function(y, u, a = 0.8, s = 0.6, sd = 0.7, memory = 0, b = 0,
-                         start = 3) {
+                         h = 1, start = 3) {
   move <- diag(c(a, memory))
   noise <- diag(c(s^2, sd^2 * (1 - memory^2)))
   m <- c(0, 0)
@@ -42,9 +43,10 @@ exact_filter <- function(y, u, a = 0.8, s = 0.6, sd = 0.7, memory = 0, b = 0,
       v <- move %*% v %*% t(move) + noise
     }
     if (!is.na(y[[t]])) {
-      gain <- rowSums(v) / sum(v)
-      m <- m + gain * (y[[t]] - sum(m))
-      v <- v - gain %o% colSums(v)
+      seen <- c(h, 1)
+      gain <- c(v %*% seen) / c(seen %*% v %*% seen)
+      m <- m + gain * (y[[t]] - sum(seen * m))
+      v <- v - gain %o% c(seen %*% v)
     }
     out[t, ] <- c(m[[1]], v[1, 1])
   }
@@ -80,8 +82,9 @@ test_that("the particle filter agrees with exact filters", {
   u <- rnorm(10)
   for (guided in c(TRUE, FALSE)) {
     for (memory in c(0, 0.7)) {
-      model <- linear_model(memory = memory, guided = guided, b = 0.5)
-      wanted <- exact_filter(y, u, memory = memory, b = 0.5)
+      h <- if (memory > 0) 0.4 else 1
+      model <- linear_model(memory = memory, guided = guided, b = 0.5, h = h)
+      wanted <- exact_filter(y, u, memory = memory, b = 0.5, h = h)
       z <- filter_errors(model, y, u, wanted)
       expect_lt(max(abs(z)), 5.5)
       # The test sees a filter that forgets the residual before.
