@@ -23,7 +23,10 @@ learn_adjusted <- function(hmm, mould, sources, kernels, rank, scale, given) {
   wanted <- check_wanted(given, series)
   hmm$settings <- list(
     method = "adjusted", scale = scale, rank = check_hmm_rank(rank),
-    kernels = lapply(kernels, check_hmm_kernel), wanted = wanted,
+    kernels = list(
+      x = check_hmm_kernel(kernels$x, "kernel_x"),
+      y = check_hmm_kernel(kernels$y, "kernel_y")
+    ), wanted = wanted,
     unit_time = clock$unit, last_time = clock$last,
     input_names = colnames(clock$inputs)
   )
@@ -137,8 +140,8 @@ check_hmm_rank <- function(rank) {
   check_count(rank, 1, arg = "rank")
 }
 
-check_hmm_kernel <- function(kernel) {
-  if (is.null(kernel)) NULL else check_kernel(kernel, "kernel_x")
+check_hmm_kernel <- function(kernel, arg) {
+  if (is.null(kernel)) NULL else check_kernel(kernel, arg)
 }
 
 # Times and inputs -------------------------------------------------------------
