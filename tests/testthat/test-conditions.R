@@ -148,3 +148,23 @@ test_that("a plot beyond double precision gives an error with a class", {
   expect_false(is.finite(diff(range(data$y))))
   expect_error(plot(fit), class = "kb_error_precision")
 })
+
+test_that("short and constant series of state-space models are learned", {
+  finite <- function(hmm, ...) {
+    found <- suppressWarnings(predict(kbr_filter(hmm, ...)), "kb_warning_far")
+    expect_true(all(is.finite(found)))
+  }
+  finite(kbr_hmm(1:2, 1:2, seed = 1), c(1, NA, 2))
+  pairs <- rep(1:15, each = 2)
+  finite(kbr_hmm(d$x1, d$y, group = pairs, seed = 1), c(0, NA))
+  expect_error(
+    kbr_hmm(d$x1, d$y, group = pairs, lag = 1), class = "kb_error_rows"
+  )
+  finite(kbr_hmm(rep(1, 30), d$y, seed = 1), c(0, NA))
+  # More columns than are kept, without variance
+  wide <- matrix(1, 30, 25)
+  finite(kbr_hmm(d$x1, wide, seed = 1), wide[1:2, ])
+  # Weights that are not numbers count as none.
+  expect_setequal(with_local_seed(1, resample(c(NaN, 0, Inf, 0))), c(2, 4))
+  expect_identical(with_local_seed(1, resample(rep(NaN, 3))), 1:3)
+})

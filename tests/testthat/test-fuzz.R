@@ -35,7 +35,7 @@ fuzz_in_process <- function(names, size, seed) {
 
 test_that("damaged fits give a value or a classed error", {
   cases <- c("srvm_offset", "srvm_mcmc", "bark", "kgs", "kgs_noisy",
-    "kbr_filter"
+    "kbr_filter", "hmm_particles", "hmm_turning"
   )
   expect_identical(
     fuzz_in_process(cases, fuzz_size(), 11), NULL
@@ -45,7 +45,7 @@ test_that("damaged fits give a value or a classed error", {
 test_that("damaged arguments give a value or a classed error", {
   cases <- c(
     "srvm_call", "bark_call", "kgs_call", "kbr_call", "srvm_update",
-    "srvm_xy_call", "srvm_xy_update"
+    "srvm_xy_call", "srvm_xy_update", "hmm_adjusted_call", "hmm_particles_call"
   )
   expect_identical(
     fuzz_in_process(cases, fuzz_size(), 12), NULL
