@@ -74,7 +74,13 @@ object_layout.kb_hmm_adjusted <- function(object) {
 #' @export
 object_layout.kb_hmm_particles <- function(object) {
   list(
-    layout = particles_layout, at = list(times = NROW(object$mean))
+    layout = particles_layout,
+    at = list(
+      times = NROW(object$mean),
+      type = grep("^kb_kbr_(filter|smooth|forecast)$", class(object),
+        value = TRUE
+      )
+    )
   )
 }
 

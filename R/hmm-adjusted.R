@@ -23,7 +23,10 @@ learn_adjusted <- function(hmm, mould, sources, kernels, rank, scale, given) {
   wanted <- check_wanted(given, series)
   hmm$settings <- list(
     method = "adjusted", scale = scale, rank = check_hmm_rank(rank),
-    kernels = lapply(kernels, check_hmm_kernel), wanted = wanted,
+    kernels = list(
+      x = check_hmm_kernel(kernels$x, "kernel_x"),
+      y = check_hmm_kernel(kernels$y, "kernel_y")
+    ), wanted = wanted,
     unit_time = clock$unit, last_time = clock$last,
     input_names = colnames(clock$inputs)
   )
@@ -115,7 +118,9 @@ check_wanted <- function(given, series) {
   summaries <- given$summaries
   if (!is.null(summaries)) summaries <- check_flag(summaries, "summaries")
   inflate <- given$inflate
-  if (!is.null(inflate)) inflate <- check_number(inflate, 0, arg = "inflate")
+  if (!is.null(inflate)) {
+    inflate <- check_number(inflate, 1e-6, 1e6, arg = "inflate")
+  }
   particles <- given$particles
   if (!is.null(particles)) {
     particles <- check_count(particles, 10, arg = "particles")
@@ -135,8 +140,8 @@ check_hmm_rank <- function(rank) {
   check_count(rank, 1, arg = "rank")
 }
 
-check_hmm_kernel <- function(kernel) {
-  if (is.null(kernel)) NULL else check_kernel(kernel, "kernel_x")
+check_hmm_kernel <- function(kernel, arg) {
+  if (is.null(kernel)) NULL else check_kernel(kernel, arg)
 }
 
 # Times and inputs -------------------------------------------------------------
@@ -161,8 +166,10 @@ training_clock <- function(given, n, first) {
 }
 
 check_clock_times <- function(times, n) {
-  times <- as.double(times)
-  if (length(times) != n || !all(is.finite(times))) {
+  fine <- length(times) == n &&
+    (is.numeric(times) || inherits(times, c("Date", "POSIXct", "difftime")))
+  if (fine) times <- as.double(times)
+  if (!fine || !all(is.finite(times))) {
     bad_argument(times, "times", paste0("one number per row (", n, ")"))
   }
   times

@@ -36,9 +36,13 @@ memory_length <- function(code, first) {
 new_series <- function(space, states, scores, first, gap, inputs) {
   n <- nrow(states)
   code <- space_encode(space, states)
+  unit <- code_unit(space, code)
+  if (max(abs(code)) > 1e140 || min(unit$scale) < 1e-140) {
+    refuse_precision("squares of the states overflow or vanish", NULL)
+  }
   list(
     states = states, scores = scores, first = first, gap = gap,
-    inputs = inputs, unit = code_unit(space, code),
+    inputs = inputs, unit = unit,
     fold = ceiling(seq_len(n) / n * count_folds(code, first))
   )
 }

@@ -18,7 +18,7 @@ learn_scores <- function(y, scale) {
     centred <- in_unit(scores, y)
     scores$axes <- score_axes(centred, most_components)
     size <- sqrt(sum((centred %*% scores$axes)^2) / nrow(y))
-    scores$axes <- scores$axes / size
+    if (size > 0) scores$axes <- scores$axes / size
   }
   parts <- score_parts(scores, y)
   scores$size <- column_moments(parts$scores)$scale
@@ -129,7 +129,18 @@ possible_lags <- function(series, wanted, known) {
   if (!is.null(known$pairs)) {
     return(list(0L))
   }
-  if (is.null(wanted$lag)) list(0L, 1L) else list(wanted$lag)
+  # Rows with a move before and a move after
+  both <- any((series$first + 1L) %in% series$first)
+  if (is.null(wanted$lag)) {
+    return(if (both) list(0L, 1L) else list(0L))
+  }
+  if (wanted$lag > 0 && !both) {
+    kb_abort(c(
+      "{.arg lag} must be 0 where no three rows follow one another.",
+      i = "The first of two moves predicts the second."
+    ), "rows")
+  }
+  list(wanted$lag)
 }
 
 can_hold_out <- function(series, known) {

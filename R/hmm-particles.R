@@ -196,9 +196,12 @@ guided_cloud <- function(model, cloud, ahead, now, noise, fold) {
   )
 }
 
-# Systematic resampling by log weights
+# Systematic resampling by log weights; those that are not numbers count as
+# none, and all as equal if there are no others
 resample <- function(log_weights) {
+  log_weights[!is.finite(log_weights)] <- -Inf
   w <- exp(log_weights - max(log_weights))
+  if (anyNA(w)) w <- rep(1, length(w))
   n <- length(w)
   at <- (seq_len(n) - stats::runif(1)) / n * sum(w)
   pmin(findInterval(at, cumsum(w)) + 1L, n)

@@ -185,7 +185,7 @@ unit_layout <- layout(center = numbers(size), scale = positive(size))
 
 hmm_adjusted_layout <- layout(
   space = holds(space_layout, "kb_space"), .dims = length(space$names),
-  .coded = if (space$type == "circle") 2 else dims,
+  .kind = space, .coded = if (space$type == "circle") 2 else dims,
   .axes = if (space$type == "rotation") 3 else dims,
   log_likelihood = maybe(such_that(is.function, "a function")),
   .observed = is.null(log_likelihood),
@@ -194,6 +194,8 @@ hmm_adjusted_layout <- layout(
     particles = counts(1, 1), unit_time = maybe(positive()),
     last_time = maybe(numbers()), input_names = maybe(strings(NULL))
   )),
+  .timed = !is.null(settings$unit_time),
+  .steered = length(settings$input_names),
   mould = holds(c(
     layout(.columns_x = length(.object$x_names)), mould_layout
   ), "kb_mould"),
@@ -201,25 +203,37 @@ hmm_adjusted_layout <- layout(
   scores = where(observed, holds(layout(
     center = numbers(given), scale = positive(given),
     axes = maybe(numeric_matrix(given, length(.object$size))),
-    size = positive(NULL), reach = numbers(2, 0)
+    size = positive(if (is.null(axes)) given), reach = numbers(2, 0)
   ))),
-  .scored = length(scores$size), .steered = length(settings$input_names),
+  .scored = length(scores$size),
   model = holds(hmm_model_layout),
+  series = holds(layout(states = numeric_matrix(NULL, dims))),
   trials = maybe(holds(layout(
-    summaries = flags(NULL), lag = any_numbers(NULL),
-    inflate = numbers(NULL, 0), score = numbers(NULL), error = numbers(NULL),
-    chosen = flags(NULL)
+    score = numbers(NULL), .tried = length(score), summaries = flags(tried),
+    lag = any_numbers(tried), inflate = numbers(tried, 0),
+    error = numbers(tried), chosen = flags(tried),
+    .one = rule(sum(chosen) == 1, "with one choice")
   ), "data.frame")),
   seed = counts(), seconds = numbers(1, 0)
 )
 
 hmm_model_layout <- layout(
-  states = numeric_matrix(NULL, dims), .n = nrow(states),
+  space = such_that(
+    function(space) identical(space, kind), "the space of the states"
+  ),
+  states = points_of(kind), .n = nrow(states),
+  .some = rule(n > 0, "of at least one state"),
   unit = holds(c(layout(.size = coded), unit_layout)),
-  inflate = numbers(1, 0), stretch = positive(), guided = flags(),
+  log_likelihood = where(!observed, such_that(is.function, "a function")),
+  inflate = numbers(1, 1e-6, 1e6), stretch = numbers(1, 0.1, 100),
   observed = where(observed, holds(hmm_observed_layout)),
-  moves = maybe(holds(hmm_moves_layout)),
-  transitions = maybe(such_that(is.function, "a function"))
+  transitions = maybe(such_that(is.function, "a function")),
+  moves = where(is.null(transitions), holds(hmm_moves_layout)),
+  .wanted = is.list(observed) && !is.null(observed$summary) &&
+    is.null(transitions),
+  guided = such_that(
+    function(guided) identical(guided, wanted), "TRUE with summaries and moves"
+  )
 )
 
 hmm_observed_layout <- layout(
@@ -242,26 +256,63 @@ hmm_observed_layout <- layout(
     ), fold_regression_layout
   )),
   gain = where(summarised, numeric_matrix(errors, errors)),
-  cov = numeric_matrix(errors, errors), memory = numbers(1, 0, 1)
+  cov = covariances(errors), memory = numbers(1, 0, 0.99)
 )
 
 hmm_moves_layout <- layout(
   lag = counts(1, 0, 1), pace = positive(), irregular = flags(),
-  inputs = maybe(holds(c(layout(.size = steered), unit_layout))),
+  .clocked = rule(timed || !irregular, "regular where there are no times"),
+  inputs = where(
+    steered > 0, holds(c(layout(.size = steered), unit_layout))
+  ),
+  .none = rule(
+    steered > 0 || is.null(inputs), "without inputs, which have no names"
+  ),
   regression = holds(c(
     layout(
       .regressors = coded + (if (lag > 0) axes else 0) + irregular + steered,
       .targets = axes
     ), fold_regression_layout
   )),
-  cov = numeric_matrix(axes, axes), last = where(lag > 0, moves_at(n, axes))
+  cov = covariances(axes), last = where(lag > 0, moves_at(n, axes))
 )
 
 # Missing where a sequence starts
 moves_at <- function(rows, axes) {
   such_that(
-    function(last) is.double(last) && all(dim(last) == c(rows, axes)),
+    function(last) {
+      is.double(last) && identical(dim(last), as.integer(c(rows, axes))) &&
+        !any(is.infinite(last)) && any(stats::complete.cases(last)) &&
+        identical(is.na(last[, 1]), !stats::complete.cases(last))
+    },
     paste("a matrix of", rows, "moves")
+  )
+}
+
+covariances <- function(size) {
+  such_that(
+    function(cov) {
+      is.double(cov) && identical(dim(cov), as.integer(c(size, size))) &&
+        all(is.finite(cov)) && isSymmetric(unname(cov)) &&
+        is.matrix(chol_of(cov))
+    },
+    paste("a covariance matrix with", size, "rows")
+  )
+}
+
+# States in a space
+points_of <- function(space, rows = NULL) {
+  columns <- length(space$names)
+  if (space$type != "rotation") {
+    return(numeric_matrix(rows, columns))
+  }
+  such_that(
+    function(x) {
+      is.double(x) && is.matrix(x) && all_finite(x) && ncol(x) == columns &&
+        (is.null(rows) || nrow(x) == rows) &&
+        is.null(check_rotations(x, "states"))
+    },
+    paste(c(rows, "rotations"), collapse = " ")
   )
 }
 
@@ -286,14 +337,18 @@ filter_layout <- layout(
 smooth_layout <- layout(
   filter = holds(filter_layout, "kb_kbr_filter"),
   .same = rule(identical(filter$hmm, hmm), "of the model of its filter"),
-  lag = such_that(
-    function(lag) is.numeric(lag) && length(lag) == 1 && isTRUE(lag >= 0),
-    "a whole number or Inf"
-  ),
+  lag = lag_number(),
   method = strings(1, c("rts", "kbr", "iw")), backward = flags(times),
   coef = numeric_matrix(rank_x, times), along = numeric_matrix(rank_x, times),
   sum = any_numbers(times), observations = observed_at(times)
 )
+
+lag_number <- function() {
+  such_that(
+    function(lag) is.numeric(lag) && length(lag) == 1 && isTRUE(lag >= 0),
+    "a whole number or Inf"
+  )
+}
 
 observed_at <- function(times) {
   such_that(
@@ -307,15 +362,53 @@ forecast_layout <- layout(
   after = counts()
 )
 
+# `times` and `type` are known
 particles_layout <- layout(
   hmm = holds(hmm_adjusted_layout, "kb_hmm_adjusted"),
-  .axes = if (hmm$space$type == "rotation") 3 else length(hmm$space$names),
-  mean = numeric_matrix(times, length(hmm$space$names)),
-  spread = such_that(is.array, "an array"),
-  .sized = rule(
-    identical(dim(spread)[2:3], as.integer(c(axes, times))),
-    "of displacements for each time"
-  )
+  .size = hmm$settings$particles, .dims = length(hmm$space$names),
+  .axes = if (hmm$space$type == "rotation") 3 else dims,
+  .filtered = type == "kb_kbr_filter",
+  mean = points_of(hmm$space, times),
+  spread = such_that(
+    function(spread) {
+      is.double(spread) && all_finite(spread) &&
+        identical(dim(spread), as.integer(c(size, axes, times)))
+    },
+    "displacements of the particles at each time"
+  ),
+  observations = where(
+    times > 0 && type != "kb_kbr_forecast", observed_at(times)
+  ),
+  unseen = where(type != "kb_kbr_forecast", flags(times)),
+  lag = where(type == "kb_kbr_smooth", lag_number()),
+  after = where(type == "kb_kbr_forecast", counts()),
+  start = where(filtered, maybe(holds(layout(
+    points = points_of(hmm$space), weights = numbers(nrow(points))
+  )))),
+  ancestors = where(filtered, such_that(
+    function(of) {
+      is.integer(of) && identical(dim(of), as.integer(c(size, times))) &&
+        is_within(as.vector(of), list(lower = 1, upper = size))
+    },
+    "numbers of particles"
+  )),
+  .going = filtered && times > 0,
+  cloud = where(going, holds(layout(
+    states = points_of(hmm$space, size),
+    last = where(
+      is.null(hmm$model$transitions) && hmm$model$moves$lag > 0,
+      numeric_matrix(size, axes)
+    ),
+    residual = where(
+      is.null(hmm$log_likelihood),
+      numeric_matrix(size, ncol(hmm$model$observed$cov))
+    )
+  ))),
+  clock = where(going, holds(layout(
+    time = where(!is.null(hmm$settings$unit_time), numbers()),
+    .steered = length(hmm$settings$input_names),
+    inputs = where(steered > 0, numeric_matrix(1, steered))
+  )))
 )
 
 # Embeddings -------------------------------------------------------------------

@@ -144,13 +144,43 @@ path_questions <- function() {
   )
 }
 
+particle_questions <- function(update, forecast = NULL) {
+  if (is.null(forecast)) forecast <- function(path) kbr_forecast(path, 2)
+  c(path_questions(), list(
+    radius = function(path) predict(path, type = "radius"),
+    update = update, smooth = function(path) kbr_smooth(path),
+    forecast = forecast
+  ))
+}
+
 hmm_pairs <- function() {
   set.seed(2)
   states <- matrix(cumsum(rnorm(25)), dimnames = list(NULL, "s"))
   list(states = states, observations = states + rnorm(25, sd = 0.5))
 }
 
-a_hmm <- function() do.call(kbr_hmm, c(hmm_pairs(), list(seed = 1)))
+a_hmm <- function(...) do.call(kbr_hmm, c(hmm_pairs(), list(seed = 1, ...)))
+
+a_rule_hmm <- function() a_hmm(method = "kbr")
+
+# Of the default method, with few particles
+an_adjusted_hmm <- function() a_hmm(particles = 20, summaries = FALSE)
+
+# Turns about an axis, at irregular times, with inputs and summaries
+a_turning_hmm <- function() {
+  a <- hmm_pairs()$states[, 1] / 4
+  kbr_hmm(
+    cbind(cos(a), sin(a), 0, -sin(a), cos(a), 0, 0, 0, 1),
+    cbind(cos(a), sin(a)) + hmm_pairs()$observations[, 1] / 8,
+    times = cumsum(rep(1:2, 13)[-1]), inputs = cbind(u = sin(1:25)),
+    space = "rotation", summaries = TRUE, lag = 1, particles = 20, seed = 1
+  )
+}
+
+a_turning_filter <- function() {
+  y <- rbind(c(1, 0), NA, c(0.9, 0.2))
+  kbr_filter(a_turning_hmm(), y, times = 1:3 + 0, inputs = matrix(0, 3, 1))
+}
 
 #' Each makes a fit with queries, or a function with valid arguments
 fuzz_cases <- function() {
@@ -370,12 +400,12 @@ fuzz_cases <- function() {
         y <- cbind(y = pairs$y, square = pairs$y^2)
         kbr(pairs["x"], y, summaries = "learn", seed = 1)
       }, kbr_questions(cbind(y = c(-1, 0, 1), square = c(1, 0, 1)))),
-      kbr_hmm = fit_case(a_hmm, list(
+      kbr_hmm = fit_case(a_rule_hmm, list(
         filter = function(hmm) kbr_filter(hmm, hmm_pairs()$observations[1:3]),
         print = function(hmm) print(hmm)
       )),
       kbr_filter = fit_case(
-        function() kbr_filter(a_hmm(), hmm_pairs()$observations[1:4]),
+        function() kbr_filter(a_rule_hmm(), hmm_pairs()$observations[1:4]),
         c(path_questions(), list(
           update = function(path) update(path, 0.3),
           smooth = function(path) kbr_smooth(path),
@@ -383,7 +413,27 @@ fuzz_cases <- function() {
         ))
       ),
       kbr_smooth = fit_case(function() {
-        kbr_smooth(kbr_filter(a_hmm(), hmm_pairs()$observations[1:4]))
+        kbr_smooth(kbr_filter(a_rule_hmm(), hmm_pairs()$observations[1:4]))
+      }, path_questions()),
+      hmm_adjusted = fit_case(an_adjusted_hmm, list(
+        filter = function(hmm) kbr_filter(hmm, hmm_pairs()$observations[1:3]),
+        print = function(hmm) print(hmm)
+      )),
+      hmm_particles = fit_case(
+        function() kbr_filter(an_adjusted_hmm(), hmm_pairs()$observations[1:4]),
+        particle_questions(update = function(path) update(path, 0.3))
+      ),
+      hmm_turning = fit_case(a_turning_filter, particle_questions(
+        update = function(path) {
+          update(path, cbind(1, 0), times = 5, inputs = 0.5)
+        },
+        forecast = function(path) kbr_forecast(path, 2, inputs = 0.5)
+      )),
+      hmm_smoothed = fit_case(
+        function() kbr_smooth(a_turning_filter()), path_questions()
+      ),
+      hmm_forecast = fit_case(function() {
+        kbr_forecast(a_turning_filter(), 2, inputs = 0.5)
       }, path_questions()),
       cond_embedding = fit_case(function() {
         pairs <- pairs_of()
@@ -461,7 +511,22 @@ fuzz_cases <- function() {
         observations = hmm_pairs()$observations, transitions = NULL,
         group = NULL, space = "euclidean", kernel_x = k, kernel_y = k,
         eps = 0.01, delta = 0.02, delta_smooth = 0.1, rank = "auto",
-        tol = NULL, method = "kbr", scale = FALSE, seed = 1
+        tol = NULL, method = "kbr", scale = FALSE, seed = 1, times = NULL,
+        inputs = NULL, summaries = NULL, lag = NULL, inflate = NULL,
+        particles = NULL
+      ),
+      hmm_adjusted_call = call_case(kbr_hmm, hmm_pairs()$states,
+        observations = hmm_pairs()$observations, transitions = NULL,
+        group = NULL, times = 1:25 + 0, inputs = matrix(1:25 %% 3, 25),
+        space = "euclidean", method = "adjusted", summaries = FALSE, lag = 0,
+        inflate = 1, particles = 20, kernel_x = NULL, kernel_y = NULL,
+        rank = "auto", scale = FALSE, seed = 1, eps = NULL, delta = NULL,
+        delta_smooth = NULL, tol = NULL, log_likelihood = NULL
+      ),
+      hmm_particles_call = filter_case(an_adjusted_hmm(),
+        observations = hmm_pairs()$observations[1:4],
+        start = list(points = c(0, 1), weights = c(1, 3)), times = NULL,
+        inputs = NULL, progress = FALSE
       ),
       srvm_predict = predict_case(
         srvm(y ~ x, sinc, kernel = k, control = small, seed = 1), new,
@@ -522,6 +587,14 @@ update_case <- function(fit, ...) {
   function() {
     fit <- suppressWarnings(force(fit))
     list(f = function(...) stats::update(fit, ...), arguments = arguments)
+  }
+}
+
+filter_case <- function(hmm, ...) {
+  arguments <- list(...)
+  function() {
+    force(hmm)
+    list(f = function(...) kbr_filter(hmm, ...), arguments = arguments)
   }
 }
 

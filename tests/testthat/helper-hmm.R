@@ -16,3 +16,6 @@ linear_kalman <- function(y) {
   }
   list(filter = filter, smoother = smoother)
 }
+
+# A model by the paper's algorithm
+rule_hmm <- function(..., method = "kbr") kbr_hmm(..., method = method)

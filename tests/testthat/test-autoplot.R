@@ -94,7 +94,8 @@ test_that("kernel Bayes' rule and its filters are drawn", {
   lines <- built(autoplot(fit, seen$observations[1, ], n = 20))
   expect_identical(nrow(lines[[2]]), 20L)
   path <- kbr_filter(
-    kbr_hmm(seen$states, seen$observations), seen$observations[1:10, ]
+    kbr_hmm(seen$states, seen$observations, method = "kbr"),
+    seen$observations[1:10, ]
   )
   expect_equal(
     built(autoplot(path))[[2]]$y, as.vector(predict(path)[, 1])

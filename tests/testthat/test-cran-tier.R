@@ -35,7 +35,7 @@ test_that("every kind of fit runs on CRAN", {
   fits <- lapply(cases, function(case) case$fit())
   found <- unlist(lapply(fits, class))
   # A path contains its model.
-  found <- c(found, class(fits$kbr_hmm$hmm))
+  found <- c(found, class(fits$kbr_hmm$hmm), class(fits$hmm_adjusted$hmm))
   expect_identical(setdiff(kinds, c(derived, found)), character())
   barks <- fits[startsWith(names(fits), "bark")]
   families <- vapply(barks, function(fit) fit$settings$family, "")

@@ -147,7 +147,8 @@ test_that("classes are less certain farther from the rows", {
 test_that("forecasts are less certain at later times", {
   seen <- sim_linear_hmm(100, seed = 1)
   filtered <- kbr_filter(
-    kbr_hmm(seen$states, seen$observations), seen$observations[1:20, ]
+    kbr_hmm(seen$states, seen$observations, method = "kbr"),
+    seen$observations[1:20, ]
   )
   sd <- predict(kbr_forecast(filtered, 3), type = "sd")[, 1]
   now <- predict(filtered, type = "sd")[20, 1]

@@ -100,6 +100,9 @@ test_that("every method of a fit refuses a damaged one", {
     "noise_df",
     "noise_draws",
     "particle_weights", "path_length", "path_keys", "path_weights", "path_title",
+    "path_mean", "path_sd", "path_map", "path_quantiles", "path_radius",
+    "path_negative", "path_all_weights", "path_draws", "empty_path", "hmm_rows",
+    "filter_rows",
     "kernel_mean_points", "function_moments", "kbr_values", "kbr_mean",
     "kbr_sd", "kbr_weights", "kbr_expectation", "kbr_map", "kbr_draws",
     "kbr_density", "kbr_effects", "probability_weights", "posterior_levels",
@@ -115,7 +118,8 @@ test_that("every method of a fit refuses a damaged one", {
     kb_bark_multinomial = "bark_classes", kb_kgs = "kgs", kb_kbr = "kbr",
     kb_tdsmc = "tdsmc", kb_kbr_path = "kbr_filter", kb_fit = "srvm",
     kb_mcmc = "bark", kb_bayes_point = "bayes_point", kb_kbr_hmm = "kbr_hmm",
-    kb_cond_embedding = "cond_embedding", kb_kbr_filter = "kbr_filter"
+    kb_cond_embedding = "cond_embedding", kb_kbr_filter = "kbr_filter",
+    kb_hmm_adjusted = "hmm_adjusted", kb_hmm_particles = "hmm_particles"
   )
   asked <- 0
   for (i in seq_len(nrow(table))) {

@@ -51,7 +51,7 @@ dense_filter <- function(d, hmm, y) {
 test_that("the filter agrees with n x n matrices, with and without moments", {
   seen <- hmm_data(80, 1)
   new <- hmm_data(12, 2)
-  hmm <- kbr_hmm(seen$x, seen$y, rank = 12)
+  hmm <- rule_hmm(seen$x, seen$y, rank = 12)
   expect_false(is.null(hmm$moments))
   wanted <- dense_filter(dense_hmm(hmm), hmm, new$y)
   weights <- function(hmm) {
@@ -68,7 +68,7 @@ test_that("the filter agrees with n x n matrices, with and without moments", {
 test_that("a full rank gives the recursion on the raw kernel matrices", {
   seen <- hmm_data(60, 3)
   y <- hmm_data(6, 4)$y
-  hmm <- kbr_hmm(seen$x, seen$y, rank = "full")
+  hmm <- rule_hmm(seen$x, seen$y, rank = "full")
   kx <- kernel_gaussian(0.6 * bandwidth_median(seen$x[1:59]))
   ky <- kernel_gaussian(0.6 * bandwidth_median(seen$y[1:59]))
   x <- seen$x[1:59]
@@ -92,7 +92,7 @@ test_that("filter and smoother are near the exact ones of the linear model", {
   seen <- hmm_data(500, 5)
   new <- hmm_data(300, 6)
   exact <- linear_kalman(new$y)
-  filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), new$y)
+  filtered <- kbr_filter(rule_hmm(seen$x, seen$y), new$y)
   smooth <- kbr_smooth(filtered)
   expect_lt(mean((predict(filtered) - exact$filter)^2), 0.025)
   expect_lt(mean((predict(smooth) - exact$smoother)^2), 0.025)
@@ -106,7 +106,7 @@ test_that("filter and smoother are near the exact ones of the linear model", {
 test_that("kernel Bayes' rule backwards agrees with n x n matrices", {
   seen <- hmm_data(60, 7)
   y <- hmm_data(8, 8)$y
-  hmm <- kbr_hmm(seen$x, seen$y, rank = 10)
+  hmm <- rule_hmm(seen$x, seen$y, rank = 10)
   d <- dense_hmm(hmm)
   filtered <- kbr_filter(hmm, y)
   alpha <- predict(filtered, type = "weights")
@@ -134,7 +134,7 @@ test_that("kernel Bayes' rule backwards agrees with n x n matrices", {
 
 test_that("the smoother agrees with n x n matrices", {
   seen <- hmm_data(60, 7)
-  hmm <- kbr_hmm(seen$x, seen$y, rank = 10)
+  hmm <- rule_hmm(seen$x, seen$y, rank = 10)
   d <- dense_hmm(hmm)
   ridge <- d$gx + d$n * d$eps * diag(d$n)
   y <- hmm_data(8, 8)$y
@@ -172,7 +172,7 @@ test_that("the smoother agrees with n x n matrices", {
 
 test_that("without news, or with much regularisation, a smoother is the filter", {
   seen <- hmm_data(80, 1)
-  hmm <- kbr_hmm(seen$x, seen$y)
+  hmm <- rule_hmm(seen$x, seen$y)
   y <- hmm_data(6, 2)$y
   quiet <- kbr_filter(hmm, c(y, NA, NA, NA))
   expect_equal(predict(kbr_smooth(quiet))[6, ], predict(quiet)[6, ])
@@ -193,7 +193,7 @@ test_that("the smoother is nearer to the truth than the filter", {
   gain <- function(simulate, seed) {
     seen <- simulate(100, seed = seed)
     new <- simulate(300, seed = 1000 + seed)
-    hmm <- kbr_hmm(seen$states, seen$observations)
+    hmm <- rule_hmm(seen$states, seen$observations)
     filtered <- kbr_filter(hmm, new$observations)
     mse <- function(path) summary(path, truth = new$states)$mse
     mse(filtered) - mse(kbr_smooth(filtered))
@@ -209,7 +209,7 @@ test_that("the smoother of rotations stays where the filter is", {
   angles <- with_local_seed(1, cumsum(0.3 + 0.1 * rnorm(350)))
   y <- with_local_seed(2, cbind(cos(angles), sin(angles)) + 0.2 * rnorm(700))
   train <- 1:200
-  hmm <- kbr_hmm(turn(angles[train]), y[train, ], space = "rotation")
+  hmm <- rule_hmm(turn(angles[train]), y[train, ], space = "rotation")
   filtered <- kbr_filter(hmm, y[-train, ])
   truth <- turn(angles[-train])
   expect_lt(
@@ -217,7 +217,7 @@ test_that("the smoother of rotations stays where the filter is", {
     summary(filtered, truth = truth)$mse
   )
   # The size of the kernel does not matter. (It does in the first update.)
-  scaled <- kbr_hmm(turn(angles[train]), y[train, ],
+  scaled <- rule_hmm(turn(angles[train]), y[train, ],
     space = "rotation", kernel_x = 0.25 * (kernel_rotation() + 1),
     eps = hmm$settings$eps / 4, delta = hmm$settings$delta
   )
@@ -233,7 +233,7 @@ test_that("the smoother of rotations stays where the filter is", {
 test_that("a lag is a backward pass from that many steps later", {
   seen <- hmm_data(60, 7)
   y <- hmm_data(9, 8)$y
-  hmm <- kbr_hmm(seen$x, seen$y)
+  hmm <- rule_hmm(seen$x, seen$y)
   filtered <- kbr_filter(hmm, y)
   lagged <- predict(kbr_smooth(filtered, lag = 2))
   for (t in 1:9) {
@@ -248,7 +248,7 @@ test_that("a lag is a backward pass from that many steps later", {
 
 test_that("without observations the filter is a forecast", {
   seen <- hmm_data(80, 1)
-  hmm <- kbr_hmm(seen$x, seen$y)
+  hmm <- rule_hmm(seen$x, seen$y)
   filtered <- kbr_filter(hmm, c(0.5, 1))
   blind <- kbr_filter(hmm, c(0.5, 1, NA, NA, NA))
   expect_equal(predict(blind)[3:5, ], predict(kbr_forecast(filtered, 3))[, 1])
@@ -271,7 +271,7 @@ test_that("without observations the filter is a forecast", {
 
 test_that("observations one by one give the filter of all", {
   seen <- hmm_data(80, 1)
-  hmm <- kbr_hmm(seen$x, seen$y)
+  hmm <- rule_hmm(seen$x, seen$y)
   y <- c(0.5, 1, NA, -1)
   filtered <- kbr_filter(hmm, y[[1]])
   for (one in y[-1]) filtered <- update(filtered, one)
@@ -286,8 +286,8 @@ test_that("the order of training pairs changes nothing", {
   y <- hmm_data(10, 2)$y
   pairs <- list(from = seen$x[-80], to = seen$x[-1])
   shuffle <- with_local_seed(1, sample(79))
-  first <- kbr_hmm(seen$x[-80], seen$y[-80], transitions = pairs)
-  other <- kbr_hmm(seen$x[-80][shuffle], seen$y[-80][shuffle],
+  first <- rule_hmm(seen$x[-80], seen$y[-80], transitions = pairs)
+  other <- rule_hmm(seen$x[-80][shuffle], seen$y[-80][shuffle],
     transitions = lapply(pairs, `[`, shuffle)
   )
   expect_equal(
@@ -297,7 +297,7 @@ test_that("the order of training pairs changes nothing", {
   # Pairs given separately equal those of the sequence.
   expect_equal(
     predict(kbr_smooth(kbr_filter(first, y))),
-    predict(kbr_smooth(kbr_filter(kbr_hmm(seen$x, seen$y), y))),
+    predict(kbr_smooth(kbr_filter(rule_hmm(seen$x, seen$y), y))),
     tolerance = 1e-8
   )
 })
@@ -306,10 +306,10 @@ test_that("sequences are not joined", {
   a <- hmm_data(40, 1)
   b <- hmm_data(30, 2)
   y <- hmm_data(8, 3)$y
-  hmm <- kbr_hmm(c(a$x, b$x), c(a$y, b$y), group = rep(c("a", "b"), c(40, 30)))
+  hmm <- rule_hmm(c(a$x, b$x), c(a$y, b$y), group = rep(c("a", "b"), c(40, 30)))
   expect_identical(nrow(hmm$pairs$from), 68L)
   pairs <- list(from = c(a$x[-40], b$x[-30]), to = c(a$x[-1], b$x[-1]))
-  by_hand <- kbr_hmm(pairs$from, c(a$y[-40], b$y[-30]), transitions = pairs)
+  by_hand <- rule_hmm(pairs$from, c(a$y[-40], b$y[-30]), transitions = pairs)
   expect_equal(
     predict(kbr_filter(hmm, y)), predict(kbr_filter(by_hand, y)),
     tolerance = 1e-8
@@ -323,11 +323,11 @@ test_that("a known transition or observation may be given", {
   gap <- function(hmm, target = exact$filter, then = identity) {
     mean((predict(then(kbr_filter(hmm, new$y))) - target)^2)
   }
-  simulated <- kbr_hmm(seen$x, seen$y,
+  simulated <- rule_hmm(seen$x, seen$y,
     transitions = function(x) 0.8 * x + 0.6 * rnorm(length(x)), seed = 3
   )
   expect_lt(gap(simulated), 0.03)
-  likelihood <- kbr_hmm(seen$x,
+  likelihood <- rule_hmm(seen$x,
     log_likelihood = function(y, x) dnorm(y, x[, 1], 0.7, log = TRUE)
   )
   expect_lt(gap(likelihood), 0.02)
@@ -344,7 +344,7 @@ test_that("a known transition or observation may be given", {
 
 test_that("a start is the prior of the first state", {
   seen <- hmm_data(300, 5)
-  hmm <- kbr_hmm(seen$x, seen$y, kernel_x = kernel_gaussian(1))
+  hmm <- rule_hmm(seen$x, seen$y, kernel_x = kernel_gaussian(1))
   y <- 0.5
   points <- with_local_seed(4, rnorm(400, 1, 0.3))
   got <- predict(kbr_filter(hmm, y, start = list(points = points)))
@@ -368,7 +368,7 @@ test_that("angles and rotations keep their form", {
   angles <- with_local_seed(1, cumsum(0.3 + 0.1 * rnorm(250)))
   y <- with_local_seed(2, cbind(cos(angles), sin(angles)) + 0.2 * rnorm(500))
   train <- 1:200
-  circle <- kbr_hmm(wrap_angle(angles[train]), y[train, ], space = "circle")
+  circle <- rule_hmm(wrap_angle(angles[train]), y[train, ], space = "circle")
   filtered <- kbr_filter(circle, y[-train, ])
   mean <- predict(filtered)
   expect_true(all(abs(mean) <= pi))
@@ -377,7 +377,7 @@ test_that("angles and rotations keep their form", {
   expect_equal(found$distance, abs(wrap_angle(mean[, 1] - truth)))
   seen <- atan2(y[-train, 2], y[-train, 1])
   expect_lt(found$mse, mean(wrap_angle(seen - truth)^2))
-  rotation <- kbr_hmm(turn(angles[train]), y[train, ], space = "rotation")
+  rotation <- rule_hmm(turn(angles[train]), y[train, ], space = "rotation")
   expect_identical(
     rotation$basis_states$kernel, kernel_rotation() + kernel_constant()
   )
@@ -401,7 +401,7 @@ test_that("angles and rotations keep their form", {
 test_that("predictions of all types agree with the weights", {
   seen <- hmm_data(80, 1)
   y <- c(hmm_data(5, 2)$y, NA)
-  filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), y)
+  filtered <- kbr_filter(rule_hmm(seen$x, seen$y), y)
   w <- predict(filtered, type = "weights")
   states <- rbind(
     matrix(seen$x[1:79], 5, 79, byrow = TRUE), seen$x[2:80]
@@ -427,7 +427,7 @@ test_that("predictions of all types agree with the weights", {
 
 test_that("methods of paths work", {
   seen <- hmm_data(80, 1)
-  filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), c(0.5, NA, 1))
+  filtered <- kbr_filter(rule_hmm(seen$x, seen$y), c(0.5, NA, 1))
   expect_output(print(filtered$hmm), "State-space model")
   expect_output(print(filtered), "1 without observation")
   expect_output(print(kbr_smooth(filtered)), "Smoothed")
@@ -449,14 +449,14 @@ test_that("importance weights, standardised data and several columns work", {
   new <- hmm_data(40, 2)
   exact <- linear_kalman(new$y)
   gap <- function(...) {
-    hmm <- kbr_hmm(...)
+    hmm <- rule_hmm(...)
     mean((predict(kbr_filter(hmm, new$y)) - exact$filter)^2)
   }
   expect_lt(gap(seen$x, seen$y, method = "iw", delta = 1e-3), 0.1)
   expect_equal(
     gap(seen$x, seen$y, scale = TRUE), gap(seen$x, seen$y), tolerance = 1e-6
   )
-  two <- kbr_hmm(
+  two <- rule_hmm(
     cbind(a = seen$x, b = -seen$x), data.frame(u = seen$y, v = 2 * seen$y)
   )
   path <- predict(kbr_filter(two, data.frame(u = new$y, v = 2 * new$y)))
@@ -467,7 +467,7 @@ test_that("importance weights, standardised data and several columns work", {
 test_that("bad input is refused", {
   seen <- hmm_data(40, 1)
   refused <- function(class, ...) {
-    expect_error(kbr_hmm(...), class = paste0("kb_error_", class))
+    expect_error(rule_hmm(...), class = paste0("kb_error_", class))
   }
   refused("argument", seen$x)
   refused("argument", seen$x, seen$y, log_likelihood = dnorm)
@@ -485,7 +485,7 @@ test_that("bad input is refused", {
     transitions = list(from = 1:3, to = 1:4)
   )
   refused("unknown_argument", seen$x, seen$y, foo = 1)
-  hmm <- kbr_hmm(seen$x, seen$y)
+  hmm <- rule_hmm(seen$x, seen$y)
   expect_error(kbr_filter(1, 2), class = "kb_error_argument")
   expect_error(kbr_filter(hmm, cbind(1, 2)), class = "kb_error_columns")
   expect_error(kbr_filter(hmm, Inf), class = "kb_error_infinite")
@@ -498,13 +498,13 @@ test_that("bad input is refused", {
   expect_error(predict(filtered, probs = 0.1), class = "kb_error_argument")
   expect_error(summary(filtered, truth = 1:3), class = "kb_error_dimension")
   expect_error(plot(filtered, columns = "z"), class = "kb_error_argument")
-  flat <- kbr_hmm(seen$x, log_likelihood = function(y, x) rep(-Inf, nrow(x)))
+  flat <- rule_hmm(seen$x, log_likelihood = function(y, x) rep(-Inf, nrow(x)))
   expect_error(kbr_filter(flat, 1), class = "kb_error_likelihood")
 })
 
 test_that("an observation far from all others is treated as missing", {
   seen <- hmm_data(60, 1)
-  hmm <- kbr_hmm(seen$x, seen$y)
+  hmm <- rule_hmm(seen$x, seen$y)
   expect_warning(
     filtered <- kbr_filter(hmm, c(0.5, 1e6, 0.5)), class = "kb_warning_weights"
   )
@@ -536,7 +536,7 @@ test_that("S (S^2 + delta)^-1 phi keeps its digits for any delta", {
 apart <- function(...) {
   seen <- hmm_data(50, 1)
   moves <- hmm_data(71, 2)
-  kbr_hmm(seen$x, seen$y,
+  rule_hmm(seen$x, seen$y,
     transitions = list(from = moves$x[-71], to = moves$x[-1]), rank = 10, ...
   )
 }
@@ -577,8 +577,8 @@ test_that("with separate transitions the filter uses both sets' matrices", {
 })
 
 test_that("features of a path agree with its weights", {
-  hmm <- kbr_hmm(hmm_data(60, 1)$x, hmm_data(60, 1)$y, rank = 10)
-  likely <- kbr_hmm(hmm_data(60, 1)$x,
+  hmm <- rule_hmm(hmm_data(60, 1)$x, hmm_data(60, 1)$y, rank = 10)
+  likely <- rule_hmm(hmm_data(60, 1)$x,
     log_likelihood = function(y, x) dnorm(y, x[, 1], 0.7, log = TRUE), rank = 10
   )
   for (hmm in list(hmm, likely)) {
@@ -595,7 +595,7 @@ test_that("features of a path agree with its weights", {
 })
 
 test_that("gaps leave later observations in place", {
-  hmm <- kbr_hmm(hmm_data(60, 1)$x, hmm_data(60, 1)$y)
+  hmm <- rule_hmm(hmm_data(60, 1)$x, hmm_data(60, 1)$y)
   y <- c(0.5, NA, -0.7, 1.1, NA, 0.2)
   path <- kbr_filter(hmm, y[[1]])
   for (one in y[-1]) path <- update(path, one)
@@ -610,7 +610,7 @@ test_that("starts are in the states' units and have weights", {
   for (scale in c(FALSE, TRUE)) {
     # States of another scale and position.
     x <- 5 * seen$x + 20
-    hmm <- kbr_hmm(x, seen$y, scale = scale)
+    hmm <- rule_hmm(x, seen$y, scale = scale)
     start <- list(points = 5 * points + 20, weights = weights)
     got <- predict(kbr_filter(hmm, y, start = start))
     fit <- kbr_rule(x[-120], seen$y[-120],
@@ -630,7 +630,7 @@ test_that("starts are in the states' units and have weights", {
 test_that("log likelihoods may have any size", {
   x <- hmm_data(60, 1)$x
   at <- function(shift) {
-    predict(kbr_filter(kbr_hmm(x, log_likelihood = function(y, x) {
+    predict(kbr_filter(rule_hmm(x, log_likelihood = function(y, x) {
       dnorm(y, x[, 1], 0.7, log = TRUE) + shift
     }), c(0.5, 1)))
   }
@@ -641,7 +641,7 @@ test_that("log likelihoods may have any size", {
 test_that("simulated transitions do not repeat the data's random numbers", {
   draws <- with_local_seed(7, rnorm(50))
   moved <- NULL
-  kbr_hmm(draws, draws,
+  rule_hmm(draws, draws,
     transitions = function(x) moved <<- x + rnorm(length(x)), seed = 7
   )
   expect_gt(min(abs((moved - draws) - draws)), 0)
@@ -657,7 +657,7 @@ test_that("spread on the circle and for rotations", {
   # Angles on both sides of pi.
   angles <- pi + cumsum(with_local_seed(1, rnorm(80, 0, 0.1)))
   y <- cbind(cos(angles), sin(angles)) + with_local_seed(2, rnorm(160, 0, 0.3))
-  circle <- kbr_filter(kbr_hmm(angles, y, space = "circle"), y[1:4, ])
+  circle <- kbr_filter(rule_hmm(angles, y, space = "circle"), y[1:4, ])
   w <- predict(circle, type = "weights")
   length <- abs(w %*% exp(1i * angles[1:79]))
   expect_equal(predict(circle, type = "sd")[, 1],
@@ -669,7 +669,7 @@ test_that("spread on the circle and for rotations", {
   expect_true(all(ends[, 1, 1] <= predict(circle) &
     predict(circle) <= ends[, 1, 2]))
   rotation <- kbr_filter(
-    kbr_hmm(turn(angles), y, space = "rotation"), y[1:4, ]
+    rule_hmm(turn(angles), y, space = "rotation"), y[1:4, ]
   )
   w <- predict(rotation, type = "weights")
   mean <- predict(rotation)
@@ -686,7 +686,7 @@ test_that("spread on the circle and for rotations", {
 test_that("modes of standardised states are in their units", {
   seen <- hmm_data(100, 5)
   hmm <- function(scale, kernel) {
-    kbr_hmm(5 * seen$x + 20, seen$y, scale = scale, kernel_x = kernel)
+    rule_hmm(5 * seen$x + 20, seen$y, scale = scale, kernel_x = kernel)
   }
   map <- function(hmm) predict(kbr_filter(hmm, c(0.5, 1)), type = "map")
   scaled <- hmm(TRUE, kernel_gaussian(0.5))
@@ -698,7 +698,7 @@ test_that("modes of standardised states are in their units", {
 
 test_that("requests that stats would answer with NULL are refused", {
   seen <- sim_linear_hmm(40, seed = 1)
-  hmm <- kbr_hmm(seen$states, seen$observations, seed = 1)
+  hmm <- rule_hmm(seen$states, seen$observations, seed = 1)
   for (fit in list(hmm, kbr_filter(hmm, 0.3))) {
     for (method in list(coef, fitted, residuals)) {
       expect_error(method(fit), class = "kb_error_not_defined")

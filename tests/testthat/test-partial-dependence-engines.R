@@ -173,7 +173,8 @@ test_that("fits without such a function are refused", {
   undefined <- function(...) {
     expect_error(partial_dependence(...), class = "kb_error_not_defined")
   }
-  undefined(kbr_hmm(pairs$x, pairs$y), "a")
+  undefined(kbr_hmm(pairs$x, pairs$y, method = "kbr"), "a")
+  undefined(kbr_hmm(pairs$x, pairs$y, summaries = FALSE, lag = 0), "a")
   gram <- kernel_matrix(kernel_gaussian(1), pairs$y)
   undefined(quiet(kbr(pairs$x, kernel_y = gram)), "a")
   undefined(structure(list(), class = c("kb_tdsmc", "kb_fit")), "a")
