@@ -170,9 +170,7 @@ learn <- which(camera$train)
 follow <- max(learn) + 1:200
 seconds <- system.time({
   hmm <- kbr_hmm(camera$rotations[learn, ], camera$frames[learn, ],
-    space = "rotation", rank = 350, progress = FALSE,
-    # The pictures have little noise: less regularisation than usual.
-    kernel_y = kernel_gaussian(), eps = 1e-6
+    space = "rotation", seed = 1, progress = FALSE
   )
   filtered <- kbr_filter(hmm, camera$frames[follow, ], progress = FALSE)
 })[["elapsed"]]

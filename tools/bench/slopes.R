@@ -104,7 +104,9 @@ step_seconds <- function(n, p) {
     )
   }
   seen <- series(n, 1)
-  hmm <- quiet(kbr_hmm(seen$states, seen$observations, rank = 50, seed = 1))
+  hmm <- quiet(kbr_hmm(seen$states, seen$observations,
+    rank = 50, method = "kbr", seed = 1
+  ))
   new <- series(2000, 2)$observations
   per_unit(function(m) {
     kbr_filter(hmm, new[rep_len(seq_len(2000), m), , drop = FALSE])

@@ -13,10 +13,9 @@
 
 # Bandwidths are factors of the median distances; eps = c0 / n, delta = 2 eps.
 # For rotations the kernel of states is the trace kernel, without a bandwidth.
-# These are the defaults of kbr_hmm().
+# These are the defaults of kbr_hmm(method = "kbr"), the paper's algorithm.
 hmm_default <- data.frame(
-  factor_x = 0.6, factor_y = 0.6, c0 = 0.1,
-  delta_smooth = formals(kbr_hmm)$delta_smooth
+  factor_x = 0.6, factor_y = 0.6, c0 = 0.1, delta_smooth = 0.1
 )
 
 hmm_grids <- list(
@@ -36,7 +35,7 @@ learn_hmm_by <- function(task, rows, setting, rank = "auto") {
     },
     kernel_y = gaussian(y, setting$factor_y),
     eps = setting$c0 / length(rows), delta_smooth = setting$delta_smooth,
-    rank = rank, progress = FALSE
+    rank = rank, method = "kbr", progress = FALSE
   )
 }
 
