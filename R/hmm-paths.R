@@ -84,10 +84,10 @@ step_seeds <- function(hmm, steps) {
 warn_far_rows <- function(far, total) {
   if (far > 0) {
     kb_warn(c(
-      "{far} of {total} observation{?s} {?is/are} far from all training
-       observations: {?it was/they were} treated as missing.",
-      i = "They lie more than {farthest} times as far from the centre as any of
-           the training period."
+      "{far} of {total} observations {cli::qty(far)}{?is/are} far from all
+       training observations: {?it was/they were} treated as missing.",
+      i = "{cli::qty(far)}{?It lies/They lie} more than {farthest} times as far
+           from the centre as any of the training period."
     ), "far")
   }
 }

@@ -189,7 +189,33 @@ filter_rows.kb_kbr_filter <- function(path, rows, clock, progress) {
     bar$advance()
   }
   warn_cancelled_steps(steps)
+  lost <- vapply(steps, function(step) isTRUE(step$cancelled), NA)
+  warn_unlike(unlike_rows(hmm, phi, rows$y) & !lost[rows$complete])
   add_steps(path, steps)
+}
+
+# The squared length of features of observations that are like those of the
+# training period is k(y, y).
+least_alike <- 1e-4
+
+unlike_rows <- function(hmm, phi, y) {
+  if (is.null(phi)) {
+    return(logical())
+  }
+  whole <- kernel_self(hmm$basis_observations$kernel, y)
+  rowSums(phi^2) < least_alike * whole
+}
+
+warn_unlike <- function(unlike) {
+  far <- sum(unlike)
+  if (far > 0) {
+    kb_warn(c(
+      "{far} of {length(unlike)} observations {cli::qty(far)}{?is/are} far from
+       all training observations: {?its posterior means/their posteriors mean}
+       little.",
+      i = "The kernel of the observations hardly knows them."
+    ), "far")
+  }
 }
 
 refuse_clock <- function(clock) {
@@ -272,6 +298,9 @@ first_step <- function(hmm, seen) {
     features_gram_cpp(b, NULL), as.matrix(seen), nrow(b) * hmm$settings$eps
   )
   raw <- b %*% along
+  if (!is_sum(sum(raw), sqrt(nrow(b) * sum(raw^2)))) {
+    return(c(first_step(hmm, NULL), list(cancelled = TRUE)))
+  }
   list(
     kind = "regression", coef = none, along = as.vector(along),
     features = as.vector(crossprod(p, raw)) / sum(raw), sum = sum(raw)

@@ -510,6 +510,18 @@ test_that("an observation far from all others is treated as missing", {
   )
   expect_identical(filtered$kind[[2]], "next")
   expect_false(anyNA(predict(filtered)))
+  # At the first time, too
+  expect_warning(
+    filtered <- kbr_filter(hmm, c(1e6, 0.5)), class = "kb_warning_weights"
+  )
+  expect_identical(filtered$kind[[1]], "flat")
+  # Less far: the rule gives something, with a warning.
+  far <- max(seen$y) + 5 * hmm$basis_observations$kernel$bandwidth
+  expect_warning(
+    filtered <- kbr_filter(hmm, c(0.5, far)), class = "kb_warning_far"
+  )
+  expect_identical(filtered$kind[[2]], "update")
+  expect_no_warning(kbr_filter(hmm, range(seen$y)))
 })
 
 test_that("S (S^2 + delta)^-1 phi keeps its digits for any delta", {
