@@ -69,8 +69,9 @@ in_unit <- function(unit, code) {
 #' the scores are regressed on the states themselves.
 #' @return List of `summary` (regression, or NULL), `error` (regression),
 #'   `spread` (regression of the logarithm of the residuals' relative variance),
-#'   `gain` (derivative of summaries by the state, or NULL), `cov` of residuals of unit spread, `memory`, their correlation with those
-#'   one step before, and of the training rows `seen` and `variance`.
+#'   `gain` (derivative of summaries by the state, or NULL), `cov` of residuals
+#'   of unit spread, `memory`, their correlation with those one step before, and
+#'   of the training rows `seen` and `variance`.
 #' @noRd
 learn_observed <- function(space, series, summaries, kernels, rank) {
   at <- in_unit(series$unit, space_encode(space, series$states))

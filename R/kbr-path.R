@@ -54,14 +54,14 @@ path_codes <- function(object, location) {
 #'
 #' @param object Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
 #' @param type `"mean"`, `"map"`, `"sd"`, `"quantile"`, `"radius"`, `"weights"`
-#'   or `"draws"`, as in [predict.kb_kbr()], in the space of the states: means and
-#'   modes of angles are angles, those of rotations are rotations. `"sd"` is the
-#'   circular standard deviation for angles, and for rotations the square root
-#'   of the expected squared Frobenius distance from the mean. Quantiles are
+#'   or `"draws"`, as in [predict.kb_kbr()], in the space of the states: means
+#'   and modes of angles are angles, those of rotations are rotations. `"sd"` is
+#'   the circular standard deviation for angles, and for rotations the square
+#'   root of the expected squared Frobenius distance from the mean. Quantiles are
 #'   those of the states' coordinates: their columns, the angle, or yaw, pitch
-#'   and roll, about the mean. `"radius"` is that of the ball about the mean that
-#'   holds the state with probability `probs`: distances of vectors, angles in
-#'   radians. `"weights"` are those of models of kernel Bayes' rule.
+#'   and roll, about the mean. `"radius"` is that of the ball about the mean
+#'   that holds the state with probability `probs`: distances of vectors, angles
+#'   in radians. `"weights"` are those of models of kernel Bayes' rule.
 #' @param probs For `"quantile"` and `"radius"` (default 0.9): probabilities
 #'   between 0 and 1.
 #' @param ndraws For `"draws"`: how many, at least 1.
@@ -69,11 +69,11 @@ path_codes <- function(object, location) {
 #' @return With T times, d columns of states and n training states: `"mean"` and
 #'   `"map"` T x d (the latter with the attribute `converged`), `"sd"` T x d (T
 #'   x 1 for angles and rotations), `"quantile"` T x coordinates x
-#'   probabilities, `"radius"` T x probabilities, `"weights"` T x n with the attribute `locations`: for each
-#'   time whether they are weights of the states that were `"seen"` with an
-#'   observation, or of the transitions' states `"from"` or `"to"` (if their
-#'   numbers differ, n is the larger one and `NA` fills the rest); `"draws"`
-#'   draws x d x T.
+#'   probabilities, `"radius"` T x probabilities, `"weights"` T x n with the
+#'   attribute `locations`: for each time whether they are weights of the states
+#'   that were `"seen"` with an observation, or of the transitions' states
+#'   `"from"` or `"to"` (if their numbers differ, n is the larger one and `NA`
+#'   fills the rest); `"draws"` draws x d x T.
 #' @examples
 #' seen <- sim_linear_hmm(100, seed = 1)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
@@ -98,7 +98,9 @@ predict.kb_kbr_path <- function(object,
     map = path_map(object),
     sd = path_sd(object),
     quantile = path_quantiles(object, check_kbr_probs(probs)),
-    radius = path_radius(object, if (is.null(probs)) 0.9 else check_probs(probs)),
+    radius = path_radius(
+      object, if (is.null(probs)) 0.9 else check_probs(probs)
+    ),
     weights = path_all_weights(object),
     draws = path_draws(object, ndraws)
   )

@@ -12,9 +12,10 @@
 #' gained (Kitagawa, 1996).
 #'
 #' @section Backward passes:
-#' For models of kernel Bayes' rule. `"rts"`, after Rauch, Tung and Striebel, corrects the filter: the change that
-#' later observations make to the kernel mean of the next state is propagated to
-#' the previous state by regression on the next state. Let \eqn{w} be the
+#' For models of kernel Bayes' rule. `"rts"`, after Rauch, Tung and Striebel,
+#' corrects the filter: the change that later observations make to the kernel
+#' mean of the next state is propagated to the previous state by regression on
+#' the next state. Let \eqn{w} be the
 #' filter's weights, \eqn{d} their positive part, scaled to sum to one, \eqn{m}
 #' the smoothed kernel mean of the next state and \eqn{f} its forecast by the
 #' filter, both evaluated at the next states \eqn{X'} of the training pairs. The

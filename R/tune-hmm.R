@@ -20,8 +20,8 @@
 #'   middle.
 #' @param seed Whole number that determines particles; `NULL` takes one from R's
 #'   generator.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions. Settings
-#'   and stretches are divided among [workers][kb_workers].
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#'   Settings and stretches are divided among [workers][kb_workers].
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @details The score is the energy score of the states (Gneiting and Raftery,
@@ -29,11 +29,11 @@
 #' vectors are in standard deviations. All settings are tried on two stretches;
 #' the better third of them goes on to the others.
 #'
-#' @return List of class `kb_hmm_tuning`: `fit` ([kbr_hmm()] of all rows with the
-#'   best setting), `table` (data frame with one line per setting: `setting`,
-#'   `score`, `se` of its mean over stretches, `error`, the mean squared distance
-#'   of means, and `stretches`, how many were filtered), `best` (number of the
-#'   line) and `settings`.
+#' @return List of class `kb_hmm_tuning`: `fit` ([kbr_hmm()] of all rows with
+#'   the best setting), `table` (data frame with one line per setting: `setting`,
+#'   `score`, `se` of its mean over stretches, `error`, the mean squared
+#'   distance of means, and `stretches`, how many were filtered), `best` (number
+#'   of the line) and `settings`.
 #' @section Errors: As in [kbr_hmm()]. Settings with which no model can be
 #'   learned have an infinite score; if that is so for all, the error of the
 #'   first is signalled.
@@ -112,8 +112,9 @@ hmm_settings <- function(observations, rules) {
   if (!rules) {
     return(out)
   }
+  widths <- c(0.3, 0.6, 1.2)
   rule <- expand.grid(
-    c0 = c(0.01, 0.1, 1), width_y = c(0.3, 0.6, 1.2), width_x = c(0.3, 0.6, 1.2),
+    c0 = c(0.01, 0.1, 1), width_y = widths, width_x = widths,
     method = c("kbr", "iw"), stringsAsFactors = FALSE
   )
   c(out, lapply(seq_len(nrow(rule)), function(i) {

@@ -30,7 +30,8 @@
 #' | chains | [bark()], [kgs()], `srvm(method = "mcmc")`, [select_kernel()] |
 #' | ladders | [evidence()] of [bark()] and [kgs()], [select_kernel()] |
 #' | replicates, kernels, orders | [srvm()], [tdsmc()], [order_spread()] |
-#' | folds, settings | [cross_validate()], [tune_kbr()], [tune_kbr_hmm()], [calibrate()] |
+#' | folds, settings | [cross_validate()], [calibrate()] |
+#' | folds, settings | [tune_kbr()], [tune_kbr_hmm()] |
 #' | chunks, batches | [kbr_chunks()], [kbr_simulate()] |
 #' | permutations | [hsic_test()], [mmd_test()] |
 #'

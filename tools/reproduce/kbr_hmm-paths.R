@@ -26,7 +26,7 @@ path_task <- function(camera, variance, repeat_number) {
   )
 }
 
-# ---- methods: functions of a task that return estimates and balls -------------
+# ---- methods: functions of a task that return estimates and balls -----------
 
 describe_path <- function(path) {
   list(
