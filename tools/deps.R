@@ -7,7 +7,7 @@
 #     [site] [coverage] [league] [bench_survival] [bench_noise] [reproduce]
 #     [reproduce_bark] [reproduce_bark_classes] [reproduce_srvm]
 #     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
-#     [reproduce_kbr_hmm] [reproduce_sbi]
+#     [reproduce_kbr_hmm] [reproduce_kbr_hmm_sensor] [reproduce_sbi]
 # Uses only base R, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -84,6 +84,9 @@ extras <- list(
     required = c("abc", "future.apply"), useful = character()
   ),
   reproduce_kbr_hmm = list(required = "future.apply", useful = "KFAS"),
+  reproduce_kbr_hmm_sensor = list(
+    required = c("KFAS", "dlm", "ranger"), useful = character()
+  ),
   reproduce_sbi = list(
     required = c("abc", "ranger", "Rcpp", "RcppEigen"), useful = character()
   )
