@@ -20,7 +20,7 @@ learn_adjusted <- function(hmm, mould, sources, kernels, rank, scale, given) {
   if (is.list(known$pairs)) {
     series <- with_pairs(series, hmm$space, known$pairs)
   }
-  wanted <- check_wanted(given, series)
+  wanted <- check_wanted(given)
   hmm$settings <- list(
     method = "adjusted", scale = scale, rank = check_hmm_rank(rank),
     kernels = list(
@@ -30,23 +30,16 @@ learn_adjusted <- function(hmm, mould, sources, kernels, rank, scale, given) {
     unit_time = clock$unit, last_time = clock$last,
     input_names = colnames(clock$inputs)
   )
-  hmm$series <- series
-  hmm$known <- known
-  finish_adjusted(hmm)
-}
-
-# Choose the model and the number of particles
-finish_adjusted <- function(hmm) {
   s <- hmm$settings
   model <- choose_model(
-    hmm$space, hmm$series, s$wanted, s$kernels, s$rank, hmm$known, hmm$seed
+    hmm$space, series, wanted, s$kernels, s$rank, known, hmm$seed
   )
   hmm$trials <- model$trials
   hmm$model <- trim_model(model)
-  hmm$settings$particles <- if (is.null(s$wanted$particles)) {
+  hmm$settings$particles <- if (is.null(wanted$particles)) {
     if (model$guided) 200L else 1000L
   } else {
-    s$wanted$particles
+    wanted$particles
   }
   hmm
 }
@@ -112,7 +105,7 @@ with_pairs <- function(series, space, pairs) {
 }
 
 # Settings that the user fixes
-check_wanted <- function(given, series) {
+check_wanted <- function(given) {
   lag <- given$lag
   if (!is.null(lag)) lag <- check_count(lag, 0, 1, arg = "lag")
   summaries <- given$summaries
@@ -207,7 +200,7 @@ print.kb_hmm_adjusted <- function(x, digits = 3, ...) {
   model <- x$model
   cat(
     "State-space model by regression and particles\n",
-    "  states:       ", nrow(x$series$states), ", ",
+    "  states:       ", nrow(x$model$states), ", ",
     c(euclidean = "vectors", circle = "on a circle", rotation =
       "rotations")[[x$space$type]],
     if (x$space$type == "euclidean") {

@@ -267,6 +267,7 @@ likely_moves <- function(model, states) {
   }
   code <- function(x) in_unit(model$unit, space_encode(model$space, x))
   known <- which(!is.na(model$moves$last[, 1]))
+  known <- known[spread_over(length(known), min(length(known), 2000))]
   near <- nearest_rows(code(states), code(model$states[known, , drop = FALSE]))
   model$moves$last[known[near], , drop = FALSE]
 }

@@ -57,6 +57,11 @@ filter_rows.kb_hmm_particles <- function(path, rows, clock, progress) {
   if (total == 0) {
     return(path)
   }
+  size <- dim(path$spread)
+  check_memory(
+    as.double(size[[1]]) * (size[[2]] + 1) * (size[[3]] + total),
+    "The particles of all times", "Use fewer {.arg particles} in {.fn kbr_hmm}."
+  )
   warn_far_rows(rows$far, total)
   clock <- filter_clock(path, clock, total)
   seen <- list(

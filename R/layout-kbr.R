@@ -207,7 +207,6 @@ hmm_adjusted_layout <- layout(
   ))),
   .scored = length(scores$size),
   model = holds(hmm_model_layout),
-  series = holds(layout(states = numeric_matrix(NULL, dims))),
   trials = maybe(holds(layout(
     score = numbers(NULL), .tried = length(score), summaries = flags(tried),
     lag = any_numbers(tried), inflate = numbers(tried, 0),

@@ -174,7 +174,7 @@ test_that("missing and far observations are steps without one", {
   expect_identical(far$unseen, c(FALSE, FALSE, FALSE, TRUE, FALSE))
   sd <- predict(gap, type = "sd")
   expect_gt(sd[[4]], 1.1 * sd[[3]])
-  expect_no_warning(kbr_filter(case$hmm, range(case$hmm$series$scores)))
+  expect_no_warning(kbr_filter(case$hmm, range(case$new$observations)))
   # Without observations at all: the states' own distribution.
   blind <- kbr_filter(case$hmm, rep(NA_real_, 30))
   expect_equal(mean(predict(blind, type = "sd")[20:30]), 1, tolerance = 0.2)
@@ -322,7 +322,9 @@ test_that("sequences are not joined", {
   x <- c(walk(0), walk(100))
   hmm <- kbr_hmm(x, x + rnorm(240), group = rep(1:2, each = 120), seed = 1)
   expect_lt(hmm$model$moves$cov[[1]], 0.05)
-  expect_false(120 %in% hmm$series$first)
+  expect_identical(
+    successive_rows(240, rep(1:2, each = 120)), c(1:119, 121:239)
+  )
 })
 
 test_that("angles and rotations keep their form", {

@@ -77,7 +77,7 @@ test_that("sequences, times and inputs are kept together", {
   )
   expect_identical(tuned$best, 1L)
   expect_identical(tuned$fit$settings$input_names, "u")
-  expect_identical(range(tuned$fit$series$gap), c(0.5, 1))
+  expect_identical(tuned$fit$settings$unit_time, 2)
 })
 
 test_that("bad requests are refused", {
