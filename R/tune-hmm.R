@@ -44,7 +44,10 @@
 #' @examples
 #' seen <- sim_linear_hmm(120, seed = 1)
 #' tuned <- tune_kbr_hmm(seen$states, seen$observations,
-#'   settings = list(list(), list(method = "kbr"), list(method = "iw")),
+#'   settings = list(
+#'     list(method = "kbr"), list(method = "iw"),
+#'     list(summaries = FALSE, lag = 0, inflate = 1)
+#'   ),
 #'   folds = 3, steps = 20, seed = 1
 #' )
 #' tuned
