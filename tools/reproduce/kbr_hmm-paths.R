@@ -28,6 +28,8 @@ path_task <- function(camera, variance, repeat_number) {
 
 # ---- methods: functions of a task that return estimates and balls -----------
 
+cpu_seconds <- function() sum(proc.time()[c(1, 2)])
+
 describe_path <- function(path) {
   list(
     mean = predict(path), map = predict(path, type = "map"),
@@ -37,20 +39,27 @@ describe_path <- function(path) {
 
 hmm_answer <- function(...) {
   function(task) {
+    before <- cpu_seconds()
     hmm <- kbr_hmm(task$states, task$y,
       space = "rotation", seed = task$repeat_number, ...
     )
     filtered <- kbr_filter(hmm, task$new, progress = FALSE)
-    list(
+    # Without the smoother and the modes
+    seconds <- cpu_seconds() - before
+    structure(list(
       filter = describe_path(filtered),
       smooth = describe_path(kbr_smooth(filtered, progress = FALSE))
-    )
+    ), seconds = seconds)
   }
 }
 
 peer_answer <- function(estimate) {
   function(task) {
-    list(filter = list(mean = estimate(task$states, task$y, task$new)))
+    before <- cpu_seconds()
+    mean <- estimate(task$states, task$y, task$new)
+    structure(
+      list(filter = list(mean = mean)), seconds = cpu_seconds() - before
+    )
   }
 }
 
@@ -80,15 +89,14 @@ ball_coverage <- function(answer, truth) {
 }
 
 run_path_cell <- function(task, method) {
-  before <- sum(proc.time()[c(1, 2)])
   answers <- path_methods[[method]](task)
-  seconds <- sum(proc.time()[c(1, 2)]) - before
   do.call(rbind, lapply(names(answers), function(estimate) {
     answer <- answers[[estimate]]
     data.frame(
       estimate = estimate, error = frobenius(answer$mean, task$truth),
       map = if (is.null(answer$map)) NA else frobenius(answer$map, task$truth),
-      coverage = ball_coverage(answer, task$truth), seconds = seconds
+      coverage = ball_coverage(answer, task$truth),
+      seconds = attr(answers, "seconds")
     )
   }))
 }
