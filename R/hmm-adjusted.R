@@ -201,11 +201,7 @@ print.kb_hmm_adjusted <- function(x, digits = 3, ...) {
   cat(
     "State-space model by regression and particles\n",
     "  states:       ", nrow(x$model$states), ", ",
-    c(euclidean = "vectors", circle = "on a circle", rotation =
-      "rotations")[[x$space$type]],
-    if (x$space$type == "euclidean") {
-      paste0(" of ", counted(length(x$space$names), "dimension"))
-    }, "\n",
+    space_in_words(x$space), "\n",
     "  moves:        ", moves_line(model), "\n",
     "  observations: ", observations_line(x), "\n",
     "  held out:     ", held_line(x, show), "\n",

@@ -274,5 +274,5 @@ likely_moves <- function(model, states) {
 
 # For each row of a the number of the nearest row of b
 nearest_rows <- function(a, b) {
-  max.col(2 * a %*% t(b) - rep(rowSums(b^2), each = nrow(a)), "first")
+  max.col(-squared_distances(a, b), "first")
 }

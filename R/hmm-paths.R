@@ -169,11 +169,11 @@ smooth_particles <- function(path, lag, bar) {
   mean <- path$mean
   for (t in seq_len(last)) {
     kept <- surviving(path$ancestors, t, min(t + lag, last), fewest)
-    spread <- matrix(path$spread[kept, , t], length(kept))
+    spread <- spread_at(path, t, kept)
     states <- path_states_at(path, t, kept)
     centre <- cloud_mean(space, states)
     stretch <- path$hmm$model$stretch
-    mean[t, ] <- smoothed <- space_plus(
+    mean[t, ] <- space_plus(
       space, path$mean[t, , drop = FALSE], t(colMeans(spread)) / stretch
     )
     path$spread[, , t] <- space_minus(
@@ -226,8 +226,13 @@ forecast_particles <- function(path, h, inputs) {
 
 # Methods of paths -------------------------------------------------------------
 
+# Displacements of particles from the mean of a time
+spread_at <- function(path, t, rows = TRUE) {
+  matrix(path$spread[rows, , t], ncol = dim(path$spread)[[2]])
+}
+
 path_states_at <- function(path, t, rows = TRUE) {
-  spread <- matrix(path$spread[rows, , t], ncol = dim(path$spread)[[2]])
+  spread <- spread_at(path, t, rows)
   space_plus(
     path$hmm$space, path$mean[rep(t, nrow(spread)), , drop = FALSE], spread
   )
@@ -248,7 +253,7 @@ path_mean.kb_hmm_particles <- function(object) {
 path_sd.kb_hmm_particles <- function(object) {
   space <- object$hmm$space
   out <- lapply(seq_len(path_length(object)), function(t) {
-    v <- matrix(object$spread[, , t], ncol = dim(object$spread)[[2]])
+    v <- spread_at(object, t)
     switch(space$type,
       euclidean = sqrt(colMeans(v^2) - colMeans(v)^2),
       circle = sqrt(-2 * log(mean(cos(v)))),
@@ -282,7 +287,7 @@ path_map.kb_hmm_particles <- function(object) {
   n <- dim(object$spread)[[1]]
   weights <- rep(1 / n, n)
   modes <- lapply(seq_len(path_length(object)), function(t) {
-    v <- matrix(object$spread[, , t], n)
+    v <- spread_at(object, t)
     width <- pmax(
       density_bandwidth(v, t(weights), NULL)[1, ], .Machine$double.eps
     )
@@ -324,7 +329,7 @@ path_all_weights.kb_hmm_particles <- function(object) {
 #' @export
 path_radius.kb_hmm_particles <- function(object, probs) {
   out <- t(vapply(seq_len(path_length(object)), function(t) {
-    v <- matrix(object$spread[, , t], ncol = dim(object$spread)[[2]])
+    v <- spread_at(object, t)
     stats::quantile(sqrt(rowSums(v^2)), probs, names = FALSE)
   }, numeric(length(probs))))
   matrix(out, path_length(object), dimnames = list(

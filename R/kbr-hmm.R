@@ -428,11 +428,7 @@ print.kb_kbr_hmm <- function(x, digits = 3, ...) {
   cat(
     "State-space model by kernel Bayes' rule\n",
     "  transitions:  ", nrow(x$pairs$from), ", states ",
-    c(euclidean = "vectors", circle = "on a circle", rotation =
-      "rotations")[[x$space$type]],
-    if (x$space$type == "euclidean") {
-      paste0(" of ", counted(length(x$space$names), "dimension"))
-    }, "\n",
+    space_in_words(x$space), "\n",
     "  states:       ", basis_line(x$basis_states), "\n",
     "  observations: ",
     if (is.null(x$basis_observations)) {

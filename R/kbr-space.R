@@ -32,6 +32,13 @@ space_plus <- function(space, b, v) UseMethod("space_plus")
 #' @noRd
 space_coordinates <- function(space, x) UseMethod("space_coordinates")
 
+space_in_words <- function(space) {
+  switch(space$type,
+    euclidean = paste("vectors of", counted(length(space$names), "dimension")),
+    circle = "on a circle", rotation = "rotations"
+  )
+}
+
 check_space <- function(space, x, arg) {
   space <- check_choice(space, c("euclidean", "circle", "rotation"),
     arg = "space"
