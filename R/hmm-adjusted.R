@@ -27,8 +27,7 @@ learn_adjusted <- function(hmm, mould, sources, kernels, rank, scale, given) {
       x = check_hmm_kernel(kernels$x, "kernel_x"),
       y = check_hmm_kernel(kernels$y, "kernel_y")
     ), wanted = wanted,
-    unit_time = clock$unit, last_time = clock$last,
-    input_names = colnames(clock$inputs)
+    unit_time = clock$unit, input_names = colnames(clock$inputs)
   )
   s <- hmm$settings
   model <- choose_model(
@@ -70,11 +69,6 @@ known_parts <- function(hmm, states, sources) {
   } else if (!is.null(sources$transitions)) {
     out$pairs <- transition_pairs(
       states, hmm$space, sources$transitions, hmm$seed
-    )
-  }
-  if (!is.null(sources$transitions) && !is.null(sources$group)) {
-    bad_argument(
-      sources$group, "group", "NULL where `transitions` is given"
     )
   }
   out
@@ -140,12 +134,12 @@ check_hmm_kernel <- function(kernel, arg) {
 # Times and inputs -------------------------------------------------------------
 
 #' Gaps to the next row in units of the training period's median gap
-#' @return List of `gap` (n), `unit`, `last` and `inputs` (n x k, or NULL).
+#' @return List of `gap` (n), `unit` and `inputs` (n x k, or NULL).
 #' @noRd
 training_clock <- function(given, n, first) {
   inputs <- check_inputs(given$inputs, n, NULL)
   if (is.null(given$times)) {
-    return(list(gap = rep(1, n), unit = NULL, last = NULL, inputs = inputs))
+    return(list(gap = rep(1, n), unit = NULL, inputs = inputs))
   }
   times <- check_clock_times(given$times, n)
   gap <- c(diff(times), NA)
@@ -155,7 +149,7 @@ training_clock <- function(given, n, first) {
   unit <- stats::median(gap[first])
   gap <- gap / unit
   gap[setdiff(seq_len(n), first)] <- 1
-  list(gap = gap, unit = unit, last = times[[n]], inputs = inputs)
+  list(gap = gap, unit = unit, inputs = inputs)
 }
 
 check_clock_times <- function(times, n) {

@@ -145,6 +145,9 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
     delta = delta, delta_smooth = delta_smooth, tol = tol
   )
   refuse_other_method(given, method)
+  if (!is.null(transitions) && !is.null(group)) {
+    bad_argument(group, "group", "NULL where `transitions` is given")
+  }
   hmm <- structure(
     list(
       version = fit_version, call = plain_call(match.call()),
@@ -250,9 +253,6 @@ hmm_sets <- function(mould, space, transitions, group, seed) {
         seen = x[first, , drop = FALSE]
       ), same = TRUE
     ))
-  }
-  if (!is.null(group)) {
-    bad_argument(group, "group", "NULL where `transitions` is given")
   }
   pairs <- transition_pairs(x, space, transitions, seed)
   list(

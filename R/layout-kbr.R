@@ -192,7 +192,7 @@ hmm_adjusted_layout <- layout(
   settings = holds(layout(
     method = strings(1, "adjusted"), scale = flags(),
     particles = counts(1, 1), unit_time = maybe(positive()),
-    last_time = maybe(numbers()), input_names = maybe(strings(NULL))
+    input_names = maybe(strings(NULL))
   )),
   .timed = !is.null(settings$unit_time),
   .steered = length(settings$input_names),
