@@ -88,11 +88,18 @@ ball_coverage <- function(answer, truth) {
   mean(acos(pmax(pmin(cosine, 1), -1)) <= answer$radius)
 }
 
-run_path_cell <- function(task, method) {
-  answers <- path_methods[[method]](task)
+# `data` is speed_seed_noise, `set` the repeat.
+fit_cell <- function(cell, control) {
+  part <- strsplit(cell$data, "_")[[1]]
+  camera <- camera_from_file(file.path(control$folder, paste0(
+    "report-", part[[1]], "-", part[[2]], ".rds"
+  )), control$root)
+  task <- path_task(camera, as.numeric(part[[3]]), cell$set)
+  answers <- path_methods[[cell$method]](task)
   do.call(rbind, lapply(names(answers), function(estimate) {
     answer <- answers[[estimate]]
     data.frame(
+      speed = part[[1]], seed = part[[2]], noise = part[[3]],
       estimate = estimate, error = frobenius(answer$mean, task$truth),
       map = if (is.null(answer$map)) NA else frobenius(answer$map, task$truth),
       coverage = ball_coverage(answer, task$truth),
@@ -101,95 +108,49 @@ run_path_cell <- function(task, method) {
   }))
 }
 
-path_cells <- function(plan) {
-  expand.grid(
-    method = plan$methods, repeat_number = seq_len(plan$repeats),
-    noise = plan$noise, seed = plan$seeds, speed = plan$speeds,
-    stringsAsFactors = FALSE
-  )
-}
-
-run_paths <- function(plan, root) {
-  dir.create(plan$cache, showWarnings = FALSE, recursive = TRUE)
-  cells <- path_cells(plan)
-  do.call(rbind, lapply(seq_len(nrow(cells)), function(i) {
-    cell <- cells[i, ]
-    kept <- file.path(plan$cache, paste0(
-      paste(cell, collapse = "_"), ".rds"
-    ))
-    if (!file.exists(kept)) {
-      camera <- camera_from_file(file.path(plan$folder, paste0(
-        "report-", cell$speed, "-", cell$seed, ".rds"
-      )), root)
-      task <- path_task(camera, cell$noise, cell$repeat_number)
-      message(paste(names(cell), cell, sep = " ", collapse = ", "))
-      saveRDS(cbind(cell, run_path_cell(task, cell$method)), kept)
-    }
-    readRDS(kept)
-  }))
-}
-
-path_table <- function(runs) {
-  keys <- c("speed", "seed", "noise", "method", "estimate")
-  one <- split(runs, runs[keys], drop = TRUE)
-  out <- do.call(rbind, lapply(one, function(rows) {
-    n <- nrow(rows)
-    data.frame(rows[1, keys],
-      repeats = n, error = mean(rows$error),
-      error_se = stats::sd(rows$error) / sqrt(n), map = mean(rows$map),
-      coverage = mean(rows$coverage), seconds = stats::median(rows$seconds)
-    )
-  }))
-  rownames(out) <- NULL
-  out[do.call(order, out[keys]), ]
-}
-
-path_plan <- function(options, fail) {
-  some <- function(name, default) {
-    if (is.null(options[[name]])) default else {
-      strsplit(options[[name]], ",")[[1]]
-    }
-  }
-  if (is.null(options$folder)) fail("Give --folder= of rendered paths.")
-  list(
-    folder = options$folder, repeats = as.integer(some("repeats", 10)),
-    speeds = some("speeds", c("0.4", "1", "3", "7")),
-    seeds = some("seeds", c("1", "2")),
-    noise = as.numeric(some("noise", c(1e-4, 1e-3))),
-    methods = some("methods", names(path_methods)),
-    cache = some("cache", tempfile("paths"))
-  )
-}
+cell_settings <- function(cell, control) cell$method
 
 main <- function() {
-  script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
-  script <- normalizePath(gsub("~+~", " ", script[[1]], fixed = TRUE))
-  root <- dirname(dirname(dirname(script)))
-  deps <- new.env()
-  sys.source(file.path(root, "tools", "deps.R"), deps)
-  source(file.path(dirname(script), "options.R"))
-  options <- parse_options(commandArgs(trailingOnly = TRUE), c(
-    "folder", "repeats", "speeds", "seeds", "noise", "methods", "cache",
-    "output"
-  ), character(), deps$fail)
-  .libPaths(c(deps$install_checkout(root), .libPaths()))
-  library(kernelbayes)
-  plan <- path_plan(options, deps$fail)
-  runs <- run_paths(plan, root)
-  table <- path_table(runs)
-  print(table, digits = 3, row.names = FALSE)
-  file <- options$output
-  if (is.null(file)) {
-    file <- file.path(root, "vignettes", "precomputed", "kbr_hmm_paths.rds")
+  start <- start_script(c(
+    "folder", "repeats", "speeds", "seeds", "noise", "methods", "cache"
+  ))
+  if (is.null(start$options$folder)) {
+    start$fail("Give --folder= of rendered paths.")
   }
-  saveRDS(list(about = list(date = format(Sys.Date())), table = table), file,
-    version = 2, compress = "xz"
+  some <- function(name, known) {
+    several_option(start$options, name, known, start$fail)
+  }
+  paths <- expand.grid(
+    some("noise", c("1e-4", "1e-3")), some("seeds", c("1", "2")),
+    some("speeds", c("0.4", "1", "3", "7"))
   )
+  repeats <- number_option(start$options, "repeats", 10)
+  cells <- expand.grid(
+    method = some("methods", names(path_methods)), fold = 1,
+    set = seq_len(repeats),
+    data = paste(paths[[3]], paths[[2]], paths[[1]], sep = "_"),
+    stringsAsFactors = FALSE
+  )
+  # These two take long and vary little between repeats.
+  cells <- cells[!cells$method %in% c("ridge", "kalman") | cells$set <= 2, ]
+  cache <- start$options$cache
+  runs <- run_cells_here(
+    cells, if (is.null(cache)) tempfile("paths") else cache,
+    list(folder = start$options$folder, root = start$root)
+  )
+  table <- mean_table(
+    runs, c("speed", "seed", "noise", "method", "estimate"),
+    c("error", "map", "coverage", "seconds")
+  )
+  print(table, digits = 3, row.names = FALSE)
+  keep_results(start, "kbr_hmm_paths", list(table = table))
 }
 
 folder <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(),
   value = TRUE
 )[1]))
-source(file.path(folder, "kbr_hmm-baselines.R"))
+for (part in c("kbr_hmm-baselines.R", "options.R", "tables.R", "cells.R")) {
+  source(file.path(folder, part))
+}
 source(file.path(folder, "..", "..", "data-raw", "camera", "read.R"))
 if (sys.nframe() == 0) main()

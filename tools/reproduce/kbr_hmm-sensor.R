@@ -108,39 +108,22 @@ run_sensor <- function(name, methods) {
 }
 
 main <- function() {
-  script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
-  script <- normalizePath(gsub("~+~", " ", script[[1]], fixed = TRUE))
-  root <- dirname(dirname(dirname(script)))
-  deps <- new.env()
-  sys.source(file.path(root, "tools", "deps.R"), deps)
-  source(file.path(dirname(script), "options.R"))
-  source(file.path(dirname(script), "kbr_hmm-sensor-peers.R"))
-  options <- parse_options(commandArgs(trailingOnly = TRUE), c(
-    "data", "folder", "output"
-  ), character(), deps$fail)
-  deps$install_needs(root, "reproduce_kbr_hmm_sensor")
-  .libPaths(c(deps$install_checkout(root), .libPaths()))
-  library(kernelbayes)
-  sensor_folder <<- if (is.null(options$folder)) {
-    tempfile("sensor")
-  } else {
-    options$folder
-  }
-  data <- if (is.null(options$data)) "air,wifi" else options$data
+  start <- start_script(c("data", "folder"), needs = "reproduce_kbr_hmm_sensor")
+  if (!is.null(start$options$folder)) sensor_folder <<- start$options$folder
+  data <- start$options$data
+  data <- if (is.null(data)) c("air", "wifi") else strsplit(data, ",")[[1]]
   methods <- c(list(
     "kbr_hmm" = hmm_sensor(), "kbr_hmm, rule" = hmm_sensor(method = "kbr")
   ), sensor_peers)
-  table <- do.call(rbind, lapply(
-    strsplit(data, ",")[[1]], run_sensor, methods
-  ))
+  table <- do.call(rbind, lapply(data, run_sensor, methods))
   print(table, digits = 3, row.names = FALSE)
-  file <- options$output
-  if (is.null(file)) {
-    file <- file.path(root, "vignettes", "precomputed", "kbr_hmm_sensor.rds")
-  }
-  saveRDS(list(about = list(date = format(Sys.Date())), table = table), file,
-    version = 2, compress = "xz"
-  )
+  keep_results(start, "kbr_hmm_sensor", list(table = table))
 }
 
+folder <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(),
+  value = TRUE
+)[1]))
+for (part in c("options.R", "kbr_hmm-sensor-peers.R")) {
+  source(file.path(folder, part))
+}
 if (sys.nframe() == 0) main()

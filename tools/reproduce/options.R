@@ -30,3 +30,39 @@ several_option <- function(options, name, known, fail) {
   }
   chosen
 }
+
+#' Begin a script of this folder: its options, and the package of this checkout
+#'
+#' @param known,flags Names of options and flags; `output` and the flag
+#'   `installed` (the installed package, not this checkout) are added.
+#' @param needs Entry of tools/deps.R with the packages to install, or NULL.
+#' @return List of `options`, `root` and `fail`.
+start_script <- function(known, flags = character(), needs = NULL) {
+  script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+  script <- normalizePath(gsub("~+~", " ", script[[1]], fixed = TRUE))
+  root <- dirname(dirname(dirname(script)))
+  deps <- new.env()
+  sys.source(file.path(root, "tools", "deps.R"), deps)
+  options <- parse_options(
+    commandArgs(trailingOnly = TRUE), c(known, "output"),
+    c(flags, "installed"), deps$fail
+  )
+  if (!"installed" %in% names(options)) {
+    if (!is.null(needs)) deps$install_needs(root, needs)
+    .libPaths(c(deps$install_checkout(root), .libPaths()))
+  }
+  library(kernelbayes)
+  list(options = options, root = root, fail = deps$fail)
+}
+
+# In vignettes/precomputed, or where --output= says
+keep_results <- function(start, name, results) {
+  file <- start$options$output
+  if (is.null(file)) {
+    file <- file.path(
+      start$root, "vignettes", "precomputed", paste0(name, ".rds")
+    )
+  }
+  results$about$date <- format(Sys.Date())
+  saveRDS(results, file, version = 2, compress = "xz")
+}
