@@ -14,12 +14,13 @@ linear_share <- 0.3
 #' @param x Points, n x p, columns of unit size; `t` targets, n x d.
 #' @param fold The stretch of each row, 1, 2, ...
 #' @param kernels List of kernels, may be empty; `rank` their largest rank.
+#' @param unknown With how many pivots to learn how little is known at points.
 #' @return List of `kernel` (or NULL), `points` (its r `pivots`), `sets` of
 #'   coefficients, of all rows and without each fold (lists of `along`, r x d,
 #'   `slope`, p x d, and `intercept`, d), `left_out` (n x d) and `loss`, mean
 #'   squares of left-out residuals.
 #' @noRd
-fold_regression <- function(x, t, fold, kernels, rank) {
+fold_regression <- function(x, t, fold, kernels, rank, unknown = 0) {
   unit <- pmax(column_moments(t)$scale^2, 1e-300)
   best <- NULL
   for (kernel in c(list(NULL), kernels)) {
@@ -30,7 +31,13 @@ fold_regression <- function(x, t, fold, kernels, rank) {
       best <- c(found, list(basis = basis))
     }
   }
-  at_pivots(fewer_pivots(best, x, t, fold, unit), ncol(x))
+  best <- fewer_pivots(best, x, t, fold, unit)
+  out <- at_pivots(best, ncol(x))
+  if (unknown > 0 && !is.null(best$basis)) {
+    basis <- first_pivots(best$basis, min(length(best$basis$pivots), unknown))
+    out$unknown <- learn_unknown(basis, best$ridge, fold)
+  }
+  out
 }
 
 # Half the pivots, and so on, while that loses at most a hundredth: predictions
@@ -93,7 +100,7 @@ fold_ridge <- function(f, t, fold) {
     left_out = minus_each(matrix(left, nrow(f)), -centers$t),
     loss = losses[cbind(columns, best)],
     coefficients = lapply(equations, ridge_solution, ridges[best]),
-    centers = centers
+    ridge = exp(mean(log(ridges[best]))), centers = centers
   )
 }
 
@@ -133,27 +140,75 @@ at_pivots <- function(found, p) {
   )
 }
 
-#' Predictions at points
-#' @param fold 0, or the stretch that is left out.
-#' @return Matrix, rows of `x` x d.
+# How little the rows tell about the function at other points: the relative
+# variance of a Gaussian process, 1 - k' B k with the values k of the kernel at
+# the first pivots
+learn_unknown <- function(basis, ridge, fold) {
+  f <- basis$factor
+  root <- t(pivot_factor(basis))
+  gram <- features_gram_cpp(f, NULL)
+  part <- function(rows) {
+    if (length(rows) > 0) {
+      gram <- gram - features_gram_cpp(f[rows, , drop = FALSE], NULL)
+    }
+    share <- ridge_coefficients(gram, gram, ridge)
+    backsolve(root, t(backsolve(root, t(share))))
+  }
+  c(list(part(NULL)), lapply(seq_len(max(fold)), function(k) {
+    part(which(fold == k))
+  }))
+}
+
+#' Predictions at points, and how little is known there
+#' @param fold 0, the stretch that is left out, or for each row its stretch.
+#' @return List of `mean` (rows of `x` x d) and `unknown`, from 0 to 1; 1 with a
+#'   linear regression.
 #' @noRd
+fold_at <- function(model, x, fold = 0) {
+  values <- if (!is.null(model$kernel)) fold_values(model, x)
+  list(
+    mean = fold_mean(model, x, values, fold),
+    unknown = fold_unknown(model, x, fold, values)
+  )
+}
+
 fold_predict <- function(model, x, fold = 0) {
+  fold_mean(model, x, if (!is.null(model$kernel)) fold_values(model, x), fold)
+}
+
+fold_mean <- function(model, x, values, fold) {
   set <- model$sets[[fold + 1]]
   out <- x %*% set$slope + rep(set$intercept, each = nrow(x))
-  if (is.null(model$kernel)) {
-    return(out)
+  if (is.null(values)) out else out + values %*% set$along
+}
+
+fold_unknown <- function(model, x, fold, values = fold_values(model, x)) {
+  if (is.null(model$unknown)) {
+    return(rep(1, nrow(x)))
   }
-  values <- if (kernel_is_builtin(model$kernel)) {
+  values <- values[, seq_len(nrow(model$unknown[[1]])), drop = FALSE]
+  out <- numeric(nrow(x))
+  for (k in unique(fold)) {
+    rows <- if (length(fold) == 1) TRUE else fold == k
+    v <- values[rows, , drop = FALSE]
+    out[rows] <- 1 - rowSums((v %*% model$unknown[[k + 1]]) * v)
+  }
+  pmin(pmax(out, 1e-6), 1)
+}
+
+# Of the kernel, with the pivots
+fold_values <- function(model, x) {
+  if (kernel_is_builtin(model$kernel)) {
     kernel_matrix_cpp(model$kernel, x, model$points)
   } else {
     kernel_evaluate(model$kernel, x, model$points)
   }
-  out + values %*% set$along
 }
 
 # Without what only learning needs
 fold_trim <- function(model) {
   model$sets <- model$sets[1]
+  model$unknown <- model$unknown[1]
   model[c("left_out", "pivots")] <- NULL
   model
 }

@@ -238,6 +238,6 @@ held_line <- function(hmm, show) {
   best <- hmm$trials[hmm$trials$chosen, ]
   paste0(
     "energy score ", show(best$score), " of states in other stretches; 90%",
-    " intervals times ", show(hmm$model$stretch)
+    " intervals times ", show(hmm$model$ends$filter)
   )
 }

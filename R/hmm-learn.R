@@ -62,6 +62,9 @@ in_unit <- function(unit, code) {
 
 # Observations -----------------------------------------------------------------
 
+# For what is asked of each particle
+few_pivots <- 40
+
 #' What observations say about states
 #'
 #' With summaries, observations are condensed to the states that regression
@@ -88,20 +91,27 @@ learn_observed <- function(space, series, summaries, kernels, rank) {
   # their errors are corrected by what is linear in the states alone.
   error <- fold_regression(at, target, series$fold,
     if (!summaries) given_kernels(kernels$x, at, c(0.25, 0.5, 1, 2)),
-    min(rank, 150)
+    min(rank, 150), unknown = if (summaries) 0 else few_pivots
   )
   residual <- target - error$left_out
-  spread <- learn_spread(residual, if (summaries) {
-    spread_points(summary, series$scores, series$fold)
+  spread <- if (summaries) {
+    learn_spread(residual, summary, series$scores, series)
   } else {
-    spread_points(error, at, series$fold)
-  }, series$fold)
+    learn_spread(residual, error, at, series)
+  }
   variance <- exp(spread$left_out[, 1])
   scaled <- residual / sqrt(variance)
+  cov <- crossprod(scaled) / nrow(scaled)
+  spread[c("axes", "signal")] <- signal_axes(if (summaries) {
+    space_minus(space, series$states, cloud_mean(space, series$states)[
+      rep(1, nrow(series$states)), , drop = FALSE
+    ])
+  } else {
+    seen
+  }, cov)
   list(
     summary = summary, error = error, spread = spread,
-    gain = if (summaries) summary_gain(space, series, error),
-    cov = crossprod(scaled) / nrow(scaled),
+    gain = if (summaries) summary_gain(space, series, error), cov = cov,
     memory = residual_memory(scaled, series), seen = seen, variance = variance
   )
 }
@@ -131,34 +141,55 @@ summary_gain <- function(space, series, error, step = 1e-4) {
 learn_summary <- function(space, series, kernel, rank) {
   code <- space_encode(space, series$states)
   kernels <- given_kernels(kernel, series$scores, c(0.5, 1, 2, 4))
-  fold_regression(series$scores, code, series$fold, kernels, rank)
+  fold_regression(
+    series$scores, code, series$fold, kernels, rank, unknown = rank
+  )
 }
 
 given_kernels <- function(kernel, x, widths) {
   if (is.null(kernel)) kernels_of_widths(x, widths) else list(kernel)
 }
 
-# Regression of the logarithm of residuals' squares, (K52)
-learn_spread <- function(residual, x, fold) {
+#' Regression of the logarithm of residuals' squares on points and on how little
+#' a regression knows there, (K52)
+#' @return Regression, with the largest `known` of the latter.
+#' @noRd
+learn_spread <- function(residual, regression, x, series) {
   unit <- pmax(colMeans(residual^2), 1e-300)
   size <- rowMeans(sweep(residual^2, 2, unit, "/"))
-  fold_regression(
-    x, cbind(log(size + 0.01)), fold, kernels_of_widths(x, c(1, 4)), 100
+  unknown <- fold_unknown(regression, x, series$fold)
+  x <- cbind(x, log(unknown))
+  spread <- fold_regression(
+    x, cbind(log(size + 0.01)), series$fold, kernels_of_widths(x, c(1, 4)), 100
   )
+  spread$known <- max(unknown)
+  spread
 }
 
-#' What the spread is regressed on: the points of a regression, and how far they
-#' are from its pivots
-#' @param fold Of training rows: pivots of their own stretch are left out.
+#' Axes in which residuals are independent of unit variance, and the target has
+#' variances `signal`
+#' @return List of `axes` (d x d, from errors) and `signal` (d).
 #' @noRd
-spread_points <- function(regression, x, fold = NULL) {
-  if (is.null(regression$kernel)) {
-    return(x)
-  }
-  far <- squared_distances(x, regression$points)
-  if (!is.null(fold)) far[outer(fold, fold[regression$pivots], "==")] <- Inf
-  nearest <- far[cbind(seq_len(nrow(far)), max.col(-far, "first"))]
-  cbind(x, log(pmin(nearest, 1e8) + 1e-8) / 2)
+signal_axes <- function(target, cov) {
+  root <- chol_of(cov)
+  whiten <- backsolve(root, diag(ncol(root)))
+  target <- minus_each(target, colMeans(target)) %*% whiten
+  found <- eigen(crossprod(target) / nrow(target), symmetric = TRUE)
+  list(axes = whiten %*% found$vectors, signal = pmax(found$values, 0))
+}
+
+#' Relative variances of residuals at points
+#'
+#' Where less is known than at any training row without its stretch, the target
+#' is as uncertain as it varies.
+#' @return List of `variance` and of the shares `beyond` of the target's.
+#' @noRd
+residual_variance <- function(spread, x, unknown, fold = 0) {
+  x <- cbind(x, log(unknown))
+  list(
+    variance = exp(fold_predict(spread, x, fold)[, 1]),
+    beyond = pmax(unknown - spread$known, 0)
+  )
 }
 
 residual_memory <- function(residual, series) {
@@ -175,8 +206,9 @@ residual_memory <- function(residual, series) {
 #' How states move: regression of moves per unit of time on the state and,
 #' with lag 1, on the move before, (K53)
 #' @return List of `lag`, `regression`, `cov` of the residuals per unit of time,
-#'   `pace` (size of moves) and `inputs` (their moments, or NULL), and of the
-#'   training rows, with lag 1, `last`, the move before each.
+#'   `pace` (size of moves) and `inputs` (their moments, or NULL), `known` and
+#'   `signal` as in `learn_spread()`, and of the training rows, with lag 1,
+#'   `last`, the move before each.
 #' @noRd
 learn_moves <- function(space, series, lag, kernel, rank) {
   now <- series$first
@@ -201,10 +233,13 @@ learn_moves <- function(space, series, lag, kernel, rank) {
   )
   target <- move[kept, , drop = FALSE]
   moves$regression <- fold_regression(x, target, series$fold[rows],
-    given_kernels(kernel, x, c(0.125, 0.25, 0.5, 1, 2)), rank
+    given_kernels(kernel, x, c(0.125, 0.25, 0.5, 1, 2)), rank,
+    unknown = few_pivots
   )
   residual <- (target - moves$regression$left_out) * sqrt(gap[kept])
   moves$cov <- crossprod(residual) / nrow(residual)
+  moves$known <- max(fold_unknown(moves$regression, x, series$fold[rows]))
+  moves$signal <- mean(signal_axes(target, moves$cov)$signal)
   if (lag > 0) moves$last <- last
   moves
 }

@@ -88,7 +88,7 @@ held_particles <- c(guided = 80, plain = 200)
 #'
 #' @param wanted List of `summaries`, `lag` and `inflate`, NULL where these are
 #'   to be chosen.
-#' @return Model, with the `trials` and the `stretch` of intervals, (K55).
+#' @return Model, with the `trials` and `ends`, see `held_ends()`.
 #' @noRd
 choose_model <- function(space, series, wanted, kernels, rank, known, seed) {
   observed <- lapply(possible_summaries(series, wanted, known), function(s) {
@@ -108,7 +108,7 @@ choose_model <- function(space, series, wanted, kernels, rank, known, seed) {
   }
   simplest <- build(1, 1, if (is.null(wanted$inflate)) 1 else wanted$inflate)
   if (!can_hold_out(series, known)) {
-    return(c(simplest, list(stretch = 1)))
+    return(c(simplest, list(ends = no_ends)))
   }
   search_models(
     build, series, length(observed), max(length(moves), 1), wanted, seed
@@ -181,7 +181,7 @@ search_models <- function(build, series, n_observed, n_moves, wanted, seed) {
   model <- models[[chosen]]
   trials$chosen <- seq_along(models) == chosen
   c(model, list(
-    stretch = interval_stretch(model, series, seed), trials = trials
+    ends = held_ends(model, series, seed), trials = trials
   ))
 }
 
@@ -290,17 +290,57 @@ cloud_mean <- function(space, states) {
   space_decode(space, t(colMeans(space_encode(space, states))))
 }
 
-#' The factor with which 90% intervals hold 90% of states of stretches, (K55)
+# Ends of intervals ------------------------------------------------------------
+
+# How many observations ahead the smoother may look
+looks_ahead <- c(0L, 1L, 2L, 5L, 10L, 20L, 40L)
+
+no_ends <- list(filter = 1, smooth = 1, ahead = 20L)
+
+#' Factors with which 90% intervals of filter and smoother hold 90% of states of
+#' stretches, and how far `ahead` the smoother is best, (K55)
 #' @noRd
-interval_stretch <- function(model, series, seed) {
+held_ends <- function(model, series, seed) {
   size <- 2 * held_particles[[2 - model$guided]]
-  ratio <- unlist(for_stretches(model, series, seed, size, side_ratios))
-  ratio <- ratio[is.finite(ratio)]
-  if (length(ratio) == 0) {
+  held <- for_stretches(model, series, seed, size, function(model, clouds, x) {
+    smooth <- lapply(looks_ahead, function(lag) smooth_clouds(clouds, lag))
+    list(
+      score = vapply(smooth, function(clouds) {
+        score_clouds(model, clouds, x)[["score"]]
+      }, 0),
+      ratios = lapply(smooth, function(clouds) side_ratios(model, clouds, x))
+    )
+  })
+  best <- which.min(rowMeans(vapply(held, `[[`, numeric(length(looks_ahead)), "score")))
+  factor <- function(k) {
+    interval_factor(lapply(held, function(h) unlist(h$ratios[[k]])))
+  }
+  list(filter = factor(1), smooth = factor(best), ahead = looks_ahead[[best]])
+}
+
+# The quantile over all stretches, and its standard error over stretches on top:
+# a new series differs from all of them.
+interval_factor <- function(ratios) {
+  ratios <- lapply(ratios, function(r) r[is.finite(r)])
+  ratios <- ratios[lengths(ratios) > 0]
+  if (length(ratios) == 0) {
     return(1)
   }
-  found <- stats::quantile(ratio, 0.9, names = FALSE)
-  min(max(found, 1), 3)
+  level <- function(r) stats::quantile(r, 0.9, names = FALSE)
+  error <- stats::sd(vapply(ratios, level, 0)) / sqrt(length(ratios))
+  if (is.na(error)) error <- 0
+  min(max(level(unlist(ratios)) + error, 1), 3)
+}
+
+smooth_clouds <- function(clouds, lag) {
+  ancestors <- vapply(clouds, `[[`, clouds[[1]]$ancestors, "ancestors")
+  last <- length(clouds)
+  lapply(seq_len(last), function(t) {
+    kept <- surviving(
+      ancestors, t, min(t + lag, last), nrow(ancestors) * fewest_left
+    )
+    list(states = clouds[[t]]$states[kept, , drop = FALSE])
+  })
 }
 
 # Where states lie relative to the end of the 90% interval on their side

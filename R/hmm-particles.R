@@ -82,17 +82,21 @@ next_cloud <- function(model, cloud, now, noise, fold) {
   )
 }
 
-# Expected moves, or states simulated by a known transition
+# Expected moves and the factors of their noise's covariance, or states simulated
+# by a known transition
 predict_move <- function(model, cloud, now, fold) {
   if (is.function(model$transitions)) {
     to <- model$transitions(cloud$states)
     return(list(states = check_simulated(to, cloud$states), last = NULL))
   }
   at <- in_unit(model$unit, space_encode(model$space, cloud$states))
-  x <- move_points(model$moves, at, cloud$last, now$gap, now$inputs)
+  moves <- model$moves
+  x <- move_points(moves, at, cloud$last, now$gap, now$inputs)
+  found <- fold_at(moves$regression, x, fold)
+  beyond <- pmax(found$unknown - moves$known, 0)
   list(
-    from = cloud$states,
-    move = now$gap * fold_predict(model$moves$regression, x, fold)
+    from = cloud$states, move = now$gap * found$mean,
+    noise = now$gap * (1 + beyond * moves$signal / model$inflate)
   )
 }
 
@@ -102,7 +106,7 @@ propagate <- function(model, ahead, now, noise) {
     return(ahead)
   }
   draws <- matrix(stats::rnorm(length(ahead$move)), nrow(ahead$move))
-  move <- ahead$move + sqrt(now$gap) * draws %*% noise$moves
+  move <- ahead$move + sqrt(ahead$noise) * draws %*% noise$moves
   list(
     states = space_plus(model$space, ahead$from, move), last = move / now$gap
   )
@@ -131,32 +135,38 @@ observation_error <- function(model, states, now, cloud, fold) {
   }
   observed <- model$observed
   at <- in_unit(model$unit, space_encode(model$space, states))
-  error <- raw_error(model, states, at, now, fold)
-  variance <- if (is.null(observed$summary)) {
-    points <- spread_points(observed$error, at)
-    exp(fold_predict(observed$spread, points, fold)[, 1])
+  found <- fold_at(observed$error, at, fold)
+  error <- raw_error(model, states, now, found$mean)
+  spread <- if (is.null(observed$summary)) {
+    residual_variance(observed$spread, at, found$unknown, fold)
   } else {
-    now$variance
+    list(variance = now$variance, beyond = 0)
   }
-  residual <- error / sqrt(variance)
+  residual <- error / sqrt(spread$variance)
   memory <- if (is.null(cloud)) 0 else observed$memory^now$gap
   news <- residual - if (memory > 0) memory * cloud$residual else 0
-  root <- chol_of(observed$cov * (1 - memory^2))
-  white <- news %*% backsolve(root, diag(ncol(root)))
+  white <- news %*% observed$spread$axes
+  beyond <- outer(spread$beyond / spread$variance, observed$spread$signal)
+  total <- 1 - memory^2 + beyond
   list(
-    log_likelihood = -(rowSums(white^2) + ncol(root) * log(variance)) / 2,
+    log_likelihood = -rowSums(white^2 / total + log(total)) / 2 -
+      ncol(white) * log(spread$variance) / 2,
     residual = residual
   )
 }
 
-raw_error <- function(model, states, at, now, fold) {
+raw_error <- function(model, states, now, expected) {
   y <- now$y[rep(1, nrow(states)), , drop = FALSE]
-  seen <- if (is.null(model$observed$summary)) {
-    y
-  } else {
-    space_minus(model$space, y, states)
+  if (is.null(model$observed$summary)) {
+    return(y - expected)
   }
-  seen - fold_predict(model$observed$error, at, fold)
+  space_minus(model$space, y, states) - expected
+}
+
+# Of the summary, at states
+summary_error <- function(model, states, now, fold) {
+  at <- in_unit(model$unit, space_encode(model$space, states))
+  raw_error(model, states, now, fold_predict(model$observed$error, at, fold))
 }
 
 #' Ancestors weighted by the observation's density given each, and states drawn
@@ -168,8 +178,7 @@ raw_error <- function(model, states, at, now, fold) {
 guided_cloud <- function(model, cloud, ahead, now, noise, fold) {
   space <- model$space
   there <- space_plus(space, ahead$from, ahead$move)
-  at <- in_unit(model$unit, space_encode(space, there))
-  news <- raw_error(model, there, at, now, fold)
+  news <- summary_error(model, there, now, fold)
   memory <- 0
   if (!is.null(cloud$residual)) {
     memory <- model$observed$memory^now$gap
@@ -179,19 +188,19 @@ guided_cloud <- function(model, cloud, ahead, now, noise, fold) {
   size <- nrow(there)
   # Variances along the axes: of the observation given the move, and in all
   own <- now$variance * (1 - memory^2)
-  total <- now$gap * noise$slope^2 + own
-  kept <- resample(-drop(news^2 %*% (0.5 / total)))
+  total <- outer(ahead$noise, noise$slope^2) + own
+  kept <- resample(-rowSums(news^2 / total + log(total)) / 2)
   draws <- matrix(stats::rnorm(length(news)), size)
-  step <- news[kept, , drop = FALSE] *
-    rep(now$gap * noise$slope / total, each = size) +
-    draws * rep(sqrt(now$gap * own / total), each = size)
+  total <- total[kept, , drop = FALSE]
+  ahead$noise <- ahead$noise[kept]
+  step <- news[kept, , drop = FALSE] * outer(ahead$noise, noise$slope) / total +
+    draws * sqrt(ahead$noise * own / total)
   step <- step %*% noise$to
   states <- space_plus(space, there[kept, , drop = FALSE], step)
-  at <- in_unit(model$unit, space_encode(space, states))
   list(
     states = states,
     last = (ahead$move[kept, , drop = FALSE] + step) / now$gap,
-    residual = raw_error(model, states, at, now, fold) / sqrt(now$variance),
+    residual = summary_error(model, states, now, fold) / sqrt(now$variance),
     ancestors = kept
   )
 }
@@ -244,14 +253,14 @@ normal_draws <- function(n, cov) {
 # States of the training series and normal kernels about them as the prior
 guided_start <- function(model, now, known, size, fold) {
   ahead <- list(
-    from = known, move = matrix(0, size, ncol(model$observed$cov))
+    from = known, move = matrix(0, size, ncol(model$observed$cov)),
+    noise = rep(1, size)
   )
   other <- known[sample.int(size), , drop = FALSE]
   apart <- space_minus(model$space, known, other)
   d <- ncol(apart)
   # Half the mean square of differences is the covariance; Silverman's width
   width <- crossprod(apart) / (2 * size) * (4 / (size * (d + 2)))^(2 / (d + 4))
-  now$gap <- 1
   out <- guided_cloud(
     model, list(), ahead, now, guided_axes(model, chol_of(width)), fold
   )

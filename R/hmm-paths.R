@@ -37,14 +37,11 @@ hmm_rows.kb_hmm_adjusted <- function(hmm, observations) {
     out$y <- matrix(NA_real_, nrow(given), length(hmm$space$names))
     out$variance <- rep(1, nrow(given))
     if (length(known) > 0) {
-      out$y[known, ] <- space_decode(
-        hmm$space, fold_predict(summarised, scores)
-      )
-      out$variance[known] <- exp(
-        fold_predict(
-          hmm$model$observed$spread, spread_points(summarised, scores)
-        )[, 1]
-      )
+      found <- fold_at(summarised, scores)
+      out$y[known, ] <- space_decode(hmm$space, found$mean)
+      spread <- hmm$model$observed$spread
+      found <- residual_variance(spread, scores, found$unknown)
+      out$variance[known] <- found$variance + found$beyond * mean(spread$signal)
     }
   }
   out
@@ -135,7 +132,7 @@ filter_clock <- function(path, clock, total) {
 #' @noRd
 add_clouds <- function(path, clouds) {
   space <- path$hmm$space
-  stretch <- path$hmm$model$stretch
+  stretch <- path$hmm$model$ends$filter
   mean <- do.call(rbind, lapply(clouds, function(cloud) {
     cloud_mean(space, cloud$states)
   }))
@@ -158,31 +155,37 @@ add_clouds <- function(path, clouds) {
 
 # Smoothing and forecasting ----------------------------------------------------
 
+# The smoother looks ahead while so many of the particles are left.
+fewest_left <- 0.1
+
 #' The particles of each time that have descendants later: (K56)
 #'
-#' As far ahead as `lag`, or until fewer than a tenth of them are left.
+#' As far ahead as `lag`, NULL: as was best, or until too few of them are left.
 #' @noRd
 smooth_particles <- function(path, lag, bar) {
   last <- nrow(path$mean)
   space <- path$hmm$space
-  fewest <- nrow(path$ancestors) / 10
+  ends <- path$hmm$model$ends
+  ahead <- if (is.null(lag)) ends$ahead else lag
   mean <- path$mean
   for (t in seq_len(last)) {
-    kept <- surviving(path$ancestors, t, min(t + lag, last), fewest)
+    kept <- surviving(
+      path$ancestors, t, min(t + ahead, last),
+      nrow(path$ancestors) * fewest_left
+    )
     spread <- spread_at(path, t, kept)
     states <- path_states_at(path, t, kept)
     centre <- cloud_mean(space, states)
-    stretch <- path$hmm$model$stretch
     mean[t, ] <- space_plus(
-      space, path$mean[t, , drop = FALSE], t(colMeans(spread)) / stretch
+      space, path$mean[t, , drop = FALSE], t(colMeans(spread)) / ends$filter
     )
-    path$spread[, , t] <- space_minus(
+    path$spread[, , t] <- ends$smooth / ends$filter * space_minus(
       space, states, centre[rep(1, nrow(states)), , drop = FALSE]
     )
     bar$advance()
   }
   path$mean <- mean
-  path$lag <- lag
+  path$lag <- ahead
   path[c("ancestors", "cloud", "clock", "start")] <- NULL
   class(path) <- c("kb_hmm_particles", "kb_kbr_smooth", "kb_kbr_path")
   path
@@ -281,13 +284,15 @@ path_quantiles.kb_hmm_particles <- function(object, probs) {
   out
 }
 
-# Of a normal kernel's density estimate, in displacements from the mean
+# Of a normal kernel's density estimate, in displacements from the mean. Copies
+# of a particle, which are neighbours, count as one of more weight.
 #' @export
 path_map.kb_hmm_particles <- function(object) {
-  n <- dim(object$spread)[[1]]
-  weights <- rep(1 / n, n)
   modes <- lapply(seq_len(path_length(object)), function(t) {
     v <- spread_at(object, t)
+    other <- c(TRUE, rowSums(diff(v) != 0) > 0)
+    weights <- tabulate(cumsum(other)) / nrow(v)
+    v <- v[other, , drop = FALSE]
     width <- pmax(
       density_bandwidth(v, t(weights), NULL)[1, ], .Machine$double.eps
     )

@@ -37,7 +37,9 @@
 #' grow without bound if regularisation is weak.
 #'
 #' @param object Of [kbr_filter()].
-#' @param lag `Inf`: all later observations. Or a whole number of at least 0.
+#' @param lag How many later observations are used: a whole number of at least 0
+#'   or `Inf`, all. `NULL`: all, and of particles as many as were best when
+#'   stretches of the training series were smoothed.
 #' @param method For models of kernel Bayes' rule: `"rts"` (the default), `"iw"`
 #'   or `"kbr"`, see below.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -64,17 +66,18 @@
 #' filtered <- kbr_filter(hmm, new$observations)
 #' summary(kbr_smooth(filtered), truth = new$states)
 #' @export
-kbr_smooth <- function(object, lag = Inf, method = NULL, progress = NULL,
+kbr_smooth <- function(object, lag = NULL, method = NULL, progress = NULL,
                        ...) {
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
   object <- checked_fit(object, ...)
-  if (!identical(lag, Inf)) lag <- check_count(lag, 0)
+  if (!is.null(lag) && !identical(lag, Inf)) lag <- check_count(lag, 0)
   method <- check_smoother(method, object)
   bar <- task_bar(path_length(object), check_progress(progress), "Smoothing")
   on.exit(bar$close())
   if (inherits(object, "kb_hmm_particles")) {
     return(smooth_particles(object, lag, bar))
   }
+  if (is.null(lag)) lag <- Inf
   passes <- if (lag >= path_length(object) - 1) {
     full_pass(object, method, bar)
   } else {

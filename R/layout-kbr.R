@@ -178,6 +178,9 @@ fold_regression_layout <- layout(
     along = numeric_matrix(pivots, targets),
     slope = numeric_matrix(regressors, targets), intercept = numbers(targets)
   )), 1),
+  .first = if (is.null(.object$unknown)) 0 else NROW(.object$unknown[[1]]),
+  .fewer = rule(first <= pivots, "with as many rows as pivots at most"),
+  unknown = maybe(each(numeric_matrix(first, first), 1)),
   loss = numbers(targets, 0)
 )
 
@@ -224,7 +227,11 @@ hmm_model_layout <- layout(
   .some = rule(n > 0, "of at least one state"),
   unit = holds(c(layout(.size = coded), unit_layout)),
   log_likelihood = where(!observed, such_that(is.function, "a function")),
-  inflate = numbers(1, 1e-6, 1e6), stretch = numbers(1, 0.1, 100),
+  inflate = numbers(1, 1e-6, 1e6),
+  ends = holds(layout(
+    filter = numbers(1, 0.1, 100), smooth = numbers(1, 0.1, 100),
+    ahead = counts(1, 0)
+  )),
   observed = where(observed, holds(hmm_observed_layout)),
   transitions = maybe(such_that(is.function, "a function")),
   moves = where(is.null(transitions), holds(hmm_moves_layout)),
@@ -246,13 +253,11 @@ hmm_observed_layout <- layout(
   )),
   spread = holds(c(
     layout(
-      .regressors = if (summarised) {
-        scored + !is.null(summary$kernel)
-      } else {
-        coded + !is.null(error$kernel)
-      },
-      .targets = 1
-    ), fold_regression_layout
+      .regressors = (if (summarised) scored else coded) + 1, .targets = 1
+    ), fold_regression_layout, layout(
+      known = numbers(1, 0, 1), axes = numeric_matrix(errors, errors),
+      signal = numbers(errors, 0)
+    )
   )),
   gain = where(summarised, numeric_matrix(errors, errors)),
   cov = covariances(errors), memory = numbers(1, 0, 0.99)
@@ -273,7 +278,8 @@ hmm_moves_layout <- layout(
       .targets = axes
     ), fold_regression_layout
   )),
-  cov = covariances(axes), last = where(lag > 0, moves_at(n, axes))
+  cov = covariances(axes), known = numbers(1, 0, 1), signal = numbers(1, 0),
+  last = where(lag > 0, moves_at(n, axes))
 )
 
 # Missing where a sequence starts

@@ -3,7 +3,7 @@
 #
 #   Rscript tools/reproduce/kbr_hmm-paths.R --folder=paths --repeats=10
 #
-#   --folder=F    has report-<speed>-<seed>.rds
+#   --folder=F    has <speed>-<seed>.rds
 #   --speeds=, --seeds=, --noise=, --methods=   some of them, by commas
 #   --cache=F     finished cells, to go on later
 #   --output=F    default vignettes/precomputed/kbr_hmm_paths.rds
@@ -30,9 +30,10 @@ path_task <- function(camera, variance, repeat_number) {
 
 cpu_seconds <- function() sum(proc.time()[c(1, 2)])
 
-describe_path <- function(path) {
+# Modes take as long as all else: those of filters in few repeats
+describe_path <- function(path, map = FALSE) {
   list(
-    mean = predict(path), map = predict(path, type = "map"),
+    mean = predict(path), map = if (map) predict(path, type = "map"),
     radius = as.vector(predict(path, type = "radius"))
   )
 }
@@ -47,7 +48,7 @@ hmm_answer <- function(...) {
     # Without the smoother and the modes
     seconds <- cpu_seconds() - before
     structure(list(
-      filter = describe_path(filtered),
+      filter = describe_path(filtered, task$repeat_number <= 2),
       smooth = describe_path(kbr_smooth(filtered, progress = FALSE))
     ), seconds = seconds)
   }
@@ -92,7 +93,7 @@ ball_coverage <- function(answer, truth) {
 fit_cell <- function(cell, control) {
   part <- strsplit(cell$data, "_")[[1]]
   camera <- camera_from_file(file.path(control$folder, paste0(
-    "report-", part[[1]], "-", part[[2]], ".rds"
+    part[[1]], "-", part[[2]], ".rds"
   )), control$root)
   task <- path_task(camera, as.numeric(part[[3]]), cell$set)
   answers <- path_methods[[cell$method]](task)
@@ -121,7 +122,10 @@ main <- function() {
     several_option(start$options, name, known, start$fail)
   }
   paths <- expand.grid(
-    some("noise", c("1e-4", "1e-3")), some("seeds", c("1", "2")),
+    some("noise", c("1e-4", "1e-3")),
+    if (is.null(start$options$seeds)) c("1", "2") else {
+      some("seeds", c("1", "2", "101"))
+    },
     some("speeds", c("0.4", "1", "3", "7"))
   )
   repeats <- number_option(start$options, "repeats", 10)
@@ -131,8 +135,9 @@ main <- function() {
     data = paste(paths[[3]], paths[[2]], paths[[1]], sep = "_"),
     stringsAsFactors = FALSE
   )
-  # These two take long and vary little between repeats.
-  cells <- cells[!cells$method %in% c("ridge", "kalman") | cells$set <= 2, ]
+  # These take long and vary little between repeats.
+  most <- c(rule = 2, ridge = 1, kalman = 1)[cells$method]
+  cells <- cells[is.na(most) | cells$set <= most, ]
   cache <- start$options$cache
   runs <- run_cells_here(
     cells, if (is.null(cache)) tempfile("paths") else cache,
