@@ -140,9 +140,10 @@ at_pivots <- function(found, p) {
   )
 }
 
-# How little the rows tell about the function at other points: the relative
-# variance of a Gaussian process, 1 - k' B k with the values k of the kernel at
-# the first pivots
+#' How little the rows tell about a function elsewhere: the relative variance of
+#' a Gaussian process with features of these pivots, 1 - k' B k / k(x, x), (K57)
+#' @return List of matrices B: of all rows, then without each fold.
+#' @noRd
 learn_unknown <- function(basis, ridge, fold) {
   f <- basis$factor
   root <- t(pivot_factor(basis))
@@ -191,9 +192,10 @@ fold_unknown <- function(model, x, fold, values = fold_values(model, x)) {
   for (k in unique(fold)) {
     rows <- if (length(fold) == 1) TRUE else fold == k
     v <- values[rows, , drop = FALSE]
-    out[rows] <- 1 - rowSums((v %*% model$unknown[[k + 1]]) * v)
+    out[rows] <- rowSums((v %*% model$unknown[[k + 1]]) * v)
   }
-  pmin(pmax(out, 1e-6), 1)
+  whole <- pmax(kernel_self(model$kernel, x), .Machine$double.xmin)
+  pmin(pmax(1 - out / whole, 1e-6), 1)
 }
 
 # Of the kernel, with the pivots

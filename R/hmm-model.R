@@ -180,9 +180,9 @@ search_models <- function(build, series, n_observed, n_moves, wanted, seed) {
   chosen <- order[[simplest_choice(scores[, order, drop = FALSE], 1)]]
   model <- models[[chosen]]
   trials$chosen <- seq_along(models) == chosen
-  c(model, list(
-    ends = held_ends(model, series, seed), trials = trials
-  ))
+  held <- held_ends(model, series, seed)
+  model$evidence <- held$evidence
+  c(model, list(ends = held$ends, trials = trials))
 }
 
 trial_line <- function(model, held) {
@@ -199,6 +199,7 @@ new_model <- function(space, series, observed, moves, inflate, known) {
     space = space, states = series$states, unit = series$unit,
     fold = series$fold, observed = observed, moves = moves, inflate = inflate,
     transitions = known$transitions, log_likelihood = known$log_likelihood,
+    evidence = no_evidence,
     guided = !is.null(observed$summary) && !is.null(moves)
   )
 }
@@ -297,8 +298,13 @@ looks_ahead <- c(0L, 1L, 2L, 5L, 10L, 20L, 40L)
 
 no_ends <- list(filter = 1, smooth = 1, ahead = 20L)
 
-#' Factors with which 90% intervals of filter and smoother hold 90% of states of
-#' stretches, and how far `ahead` the smoother is best, (K55)
+# Filters take what they see as it is.
+no_evidence <- c(low = -Inf, least = -Inf)
+
+#' What filters of stretches say
+#' @return List of `ends`: factors with which 90% intervals of `filter` and
+#'   `smooth` hold 90% of states, and how far `ahead` the smoother is best,
+#'   (K55); and of `evidence`, see `usual_evidence()`.
 #' @noRd
 held_ends <- function(model, series, seed) {
   size <- 2 * held_particles[[2 - model$guided]]
@@ -308,14 +314,32 @@ held_ends <- function(model, series, seed) {
       score = vapply(smooth, function(clouds) {
         score_clouds(model, clouds, x)[["score"]]
       }, 0),
-      ratios = lapply(smooth, function(clouds) side_ratios(model, clouds, x))
+      ratios = lapply(smooth, function(clouds) side_ratios(model, clouds, x)),
+      evidence = vapply(clouds, `[[`, 0, "evidence")
     )
   })
-  best <- which.min(rowMeans(vapply(held, `[[`, numeric(length(looks_ahead)), "score")))
+  scores <- vapply(held, `[[`, numeric(length(looks_ahead)), "score")
+  best <- which.min(rowMeans(scores))
   factor <- function(k) {
     interval_factor(lapply(held, function(h) unlist(h$ratios[[k]])))
   }
-  list(filter = factor(1), smooth = factor(best), ahead = looks_ahead[[best]])
+  list(
+    ends = list(
+      filter = factor(1), smooth = factor(best), ahead = looks_ahead[[best]]
+    ),
+    evidence = usual_evidence(unlist(lapply(held, `[[`, "evidence")))
+  )
+}
+
+#' Which evidence of an observation is unusual, (K58)
+#' @return `low`: below it some particles start again; `least`: below it the
+#'   observation counts as missing.
+#' @noRd
+usual_evidence <- function(evidence) {
+  middle <- stats::median(evidence)
+  low <- stats::quantile(evidence, 0.01, names = FALSE)
+  found <- c(low = low, least = middle - 5 * (middle - low))
+  if (all(is.finite(found))) found else no_evidence
 }
 
 # The quantile over all stretches, and its standard error over stretches on top:

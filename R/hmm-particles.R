@@ -69,21 +69,63 @@ next_cloud <- function(model, cloud, now, noise, fold) {
   if (is.null(now$y)) {
     return(unseen_cloud(model, cloud, ahead, now, noise))
   }
-  if (model$guided) {
-    return(guided_cloud(model, cloud, ahead, now, noise, fold))
+  there <- if (model$guided) {
+    guided_cloud(model, cloud, ahead, now, noise, fold)
+  } else {
+    plain_cloud(model, cloud, ahead, now, noise, fold)
   }
+  if (there$evidence >= model$evidence[["low"]]) {
+    return(there)
+  }
+  there <- start_again(there, first_cloud(model, now, nrow(there$states), fold))
+  # Summaries of observations unlike others lie among the states: they vary more
+  # instead, (K52).
+  if (model$guided || there$evidence >= model$evidence[["least"]]) {
+    return(there)
+  }
+  c(unseen_cloud(model, cloud, ahead, now, noise), list(improbable = TRUE))
+}
+
+plain_cloud <- function(model, cloud, ahead, now, noise, fold) {
   there <- propagate(model, ahead, now, noise)
   found <- observation_error(model, there$states, now, cloud, fold)
-  kept <- resample(found$log_likelihood)
+  drawn <- resample(found$log_likelihood)
+  kept <- drawn$kept
   list(
     states = there$states[kept, , drop = FALSE],
     last = there$last[kept, , drop = FALSE],
-    residual = found$residual[kept, , drop = FALSE], ancestors = kept
+    residual = found$residual[kept, , drop = FALSE], ancestors = kept,
+    evidence = drawn$evidence
   )
 }
 
-# Expected moves and the factors of their noise's covariance, or states simulated
-# by a known transition
+# The prior probability of a move that the regression knows nothing of
+chance_of_start <- 0.01
+
+#' Particles of which some start again, (K58)
+#' @param fresh Particles of the prior given the observation.
+#' @noRd
+start_again <- function(cloud, fresh) {
+  both <- c(log1p(-chance_of_start), log(chance_of_start)) +
+    c(cloud$evidence, fresh$evidence)
+  most <- max(both)
+  evidence <- most + log(sum(exp(both - most)))
+  share <- exp(both[[2]] - evidence)
+  if (is.nan(share)) {
+    return(cloud)
+  }
+  size <- nrow(cloud$states)
+  # Spread over both clouds, whose particles are in order of their ancestors
+  rows <- spread_over(size, round(size * share))
+  for (name in c("states", "last", "residual")) {
+    if (!is.null(fresh[[name]])) cloud[[name]][rows, ] <- fresh[[name]][rows, ]
+  }
+  cloud$evidence <- evidence
+  cloud
+}
+
+# Expected moves and the factors of their noise's covariance, or states that a
+# known transition simulates
 predict_move <- function(model, cloud, now, fold) {
   if (is.function(model$transitions)) {
     to <- model$transitions(cloud$states)
@@ -140,7 +182,7 @@ observation_error <- function(model, states, now, cloud, fold) {
   spread <- if (is.null(observed$summary)) {
     residual_variance(observed$spread, at, found$unknown, fold)
   } else {
-    list(variance = now$variance, beyond = 0)
+    list(variance = now$variance, beyond = numeric(nrow(states)))
   }
   residual <- error / sqrt(spread$variance)
   memory <- if (is.null(cloud)) 0 else observed$memory^now$gap
@@ -189,7 +231,8 @@ guided_cloud <- function(model, cloud, ahead, now, noise, fold) {
   # Variances along the axes: of the observation given the move, and in all
   own <- now$variance * (1 - memory^2)
   total <- outer(ahead$noise, noise$slope^2) + own
-  kept <- resample(-rowSums(news^2 / total + log(total)) / 2)
+  drawn <- resample(-rowSums(news^2 / total + log(total)) / 2)
+  kept <- drawn$kept
   draws <- matrix(stats::rnorm(length(news)), size)
   total <- total[kept, , drop = FALSE]
   ahead$noise <- ahead$noise[kept]
@@ -201,24 +244,31 @@ guided_cloud <- function(model, cloud, ahead, now, noise, fold) {
     states = states,
     last = (ahead$move[kept, , drop = FALSE] + step) / now$gap,
     residual = summary_error(model, states, now, fold) / sqrt(now$variance),
-    ancestors = kept
+    ancestors = kept, evidence = drawn$evidence
   )
 }
 
-# Systematic resampling by log weights; those that are not numbers count as
-# none, and all as equal if there are no others
+#' Systematic resampling by log weights; those that are not numbers count as
+#' none, and all as equal if there are no others
+#' @return List of the rows `kept` and of the logarithm `evidence` of the mean
+#'   weight.
+#' @noRd
 resample <- function(log_weights) {
   log_weights[!is.finite(log_weights)] <- -Inf
-  w <- exp(log_weights - max(log_weights))
+  most <- max(log_weights)
+  w <- exp(log_weights - most)
   if (anyNA(w)) w <- rep(1, length(w))
   n <- length(w)
   at <- (seq_len(n) - stats::runif(1)) / n * sum(w)
-  pmin(findInterval(at, cumsum(w)) + 1L, n)
+  list(
+    kept = pmin(findInterval(at, cumsum(w)) + 1L, n),
+    evidence = most + log(mean(w))
+  )
 }
 
 # The first time ---------------------------------------------------------------
 
-first_cloud <- function(model, now, size, fold, start) {
+first_cloud <- function(model, now, size, fold, start = NULL) {
   known <- if (fold > 0) which(model$fold != fold) else TRUE
   known <- model$states[known, , drop = FALSE]
   rows <- if (is.null(start)) {
@@ -236,7 +286,9 @@ first_cloud <- function(model, now, size, fold, start) {
   out <- list(states = states, ancestors = seq_len(size))
   if (!is.null(now$y)) {
     found <- observation_error(model, states, now, NULL, fold)
-    kept <- resample(found$log_likelihood)
+    drawn <- resample(found$log_likelihood)
+    kept <- drawn$kept
+    out$evidence <- drawn$evidence
     out$states <- states[kept, , drop = FALSE]
     out$residual <- found$residual[kept, , drop = FALSE]
   } else if (!is.null(model$observed)) {

@@ -73,7 +73,9 @@ filter_rows.kb_hmm_particles <- function(path, rows, clock, progress) {
     step_seeds(hmm, done + seq_len(total)), start = path$start, bar = bar
   )
   path$observations <- rbind(path$observations, rows$given)
-  path$unseen <- c(path$unseen, !stats::complete.cases(rows$y))
+  lost <- vapply(clouds, function(cloud) isTRUE(cloud$improbable), NA)
+  warn_improbable(sum(lost), total)
+  path$unseen <- c(path$unseen, !stats::complete.cases(rows$y) | lost)
   path$cloud <- clouds[[total]]
   path$clock <- clock$last
   add_clouds(path, clouds)
@@ -91,6 +93,17 @@ warn_far_rows <- function(far, total) {
       i = "{cli::qty(far)}{?It lies/They lie} more than {farthest} times as far
            from the centre as any of the training period."
     ), "far")
+  }
+}
+
+warn_improbable <- function(lost, total) {
+  if (lost > 0) {
+    kb_warn(c(
+      "{lost} of {total} observations {cli::qty(lost)}{?fits/fit} no state that
+       is possible: {?it was/they were} treated as missing.",
+      i = "Neither the states that the filter expected nor those of the training
+           period explain {cli::qty(lost)}{?it/them}."
+    ), "improbable")
   }
 }
 

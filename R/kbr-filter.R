@@ -24,8 +24,10 @@
 #'   with further observations, [kbr_forecast()] and [kbr_smooth()].
 #' @section Warnings:
 #'   `kb_warning_far` if observations are far from all of the training period,
-#'   and `kb_warning_weights` if the sum of the weights of `"kbr"` cancelled:
-#'   they are then treated as missing. `"kbr"` uses far observations, if it can.
+#'   `kb_warning_improbable` if they fit no state that the filter or the training
+#'   period knows (`"adjusted"` without summaries), and `kb_warning_weights` if
+#'   the sum of the weights of `"kbr"` cancelled: they are then treated as
+#'   missing. `"kbr"` uses far observations, if it can.
 #' @section Errors: As in [predict.kb_kbr()].
 #' @examples
 #' seen <- sim_linear_hmm(100, seed = 1)

@@ -25,12 +25,16 @@
 #' use of the last move and the inflation of the moves' noise are those with
 #' which filters of these stretches have the smallest energy score (among those
 #' within a standard error, the one that trusts moves least); and intervals are
-#' widened until they hold 90% of these states. `hmm$trials` is the table of
-#' what was tried.
+#' widened until they hold 90% of these states, and by the standard error of
+#' that over stretches. `hmm$trials` is the table of what was tried.
 #'
-#' Observations more than three times as far from the centre as any in training
-#' are treated as missing, with a warning. Filtering costs the same at every
-#' step, whatever the length of the training period.
+#' Where the training period says little, observations and moves are taken to
+#' vary as much as they did in all of it: the filter spreads, rather than follow
+#' an extrapolation. If observations become improbable, some particles start
+#' again from the training states. Observations that fit neither, and those more
+#' than three times as far from the centre as any in training, are treated as
+#' missing, with a warning. Filtering costs the same at every step, whatever the
+#' length of the training period.
 #'
 #' @section Kernel Bayes' rule:
 #' `"kbr"` is the algorithm of the paper, `"iw"` the same with

@@ -232,6 +232,13 @@ hmm_model_layout <- layout(
     filter = numbers(1, 0.1, 100), smooth = numbers(1, 0.1, 100),
     ahead = counts(1, 0)
   )),
+  evidence = such_that(
+    function(evidence) {
+      is.double(evidence) && identical(names(evidence), c("low", "least")) &&
+        isTRUE(evidence[[2]] <= evidence[[1]]) && evidence[[1]] < Inf
+    },
+    "usual values of the evidence"
+  ),
   observed = where(observed, holds(hmm_observed_layout)),
   transitions = maybe(such_that(is.function, "a function")),
   moves = where(is.null(transitions), holds(hmm_moves_layout)),

@@ -79,3 +79,40 @@ test_that("fewer pivots are taken only where that loses little", {
   all <- fold_ridge(cbind(most$factor, linear_share * d$x), d$t, d$fold)
   expect_lt(mean(model$loss / unit), 1.0101 * mean(all$loss / unit))
 })
+
+test_that("what is unknown is a Gaussian process's relative variance", {
+  set.seed(6)
+  x <- matrix(rnorm(80), 40)
+  t <- cbind(sin(2 * x[, 1]), x[, 2]^2)
+  fold <- rep(1:4, each = 10)
+  kernel <- kernel_gaussian(1)
+  # The kernel's share of the features alone: prior variance 1, noise the ridge
+  model <- fold_regression(x, t, fold, list(kernel), 40, unknown = 40)
+  basis <- incomplete_cholesky(kernel, x, length(model$pivots), 1e-5)
+  new <- rbind(matrix(rnorm(20), 10), c(50, 50))
+  variance <- function(rows, new, ridge) {
+    f <- basis$factor[rows, , drop = FALSE]
+    root <- basis$factor[basis$pivots, , drop = FALSE]
+    at <- t(forwardsolve(root, t(kernel_matrix(kernel, new, basis$points))))
+    gram <- tcrossprod(f) + ridge * diag(nrow(f))
+    cross <- f %*% t(at)
+    1 - colSums(cross * solve(gram, cross))
+  }
+  # The ridge is the geometric mean of the targets'.
+  found <- fold_ridge(cbind(basis$factor, linear_share * x), t, fold)
+  expect_equal(
+    fold_at(model, new)$unknown,
+    pmax(variance(1:40, new, found$ridge), 1e-6), tolerance = 1e-6
+  )
+  expect_equal(
+    fold_at(model, new, 3)$unknown,
+    pmax(variance(which(fold != 3), new, found$ridge), 1e-6), tolerance = 1e-6
+  )
+  expect_equal(fold_at(model, new)$unknown[[11]], 1)
+  # Rows without their own stretches
+  one <- fold_unknown(model, x, fold)
+  expect_equal(one[fold == 2], fold_at(model, x[fold == 2, ], 2)$unknown)
+  # A linear regression knows nothing elsewhere.
+  line <- fold_regression(x, x, fold, list(), 40, unknown = 40)
+  expect_equal(fold_at(line, new)$unknown, rep(1, 11))
+})

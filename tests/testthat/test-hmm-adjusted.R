@@ -13,16 +13,22 @@ linear_model <- function(a = 0.8, s = 0.6, sd = 0.7, memory = 0, guided = TRUE,
   known <- seq(-3, 3, 0.01)
   list(
     space = state_space("euclidean", "x"), states = cbind(x = known),
-    unit = list(center = 0, scale = 1), inflate = 1, stretch = 1,
+    unit = list(center = 0, scale = 1), inflate = 1, ends = no_ends,
+    evidence = no_evidence,
     guided = guided,
     observed = list(
       summary = if (guided) list(), error = line(if (guided) h - 1 else h),
       gain = matrix(h),
-      spread = line(0), cov = matrix(sd^2), memory = memory
+      # The second regressor is the logarithm of how little is known.
+      spread = c(line(c(0, 0)), list(
+        known = 1, axes = matrix(1 / sd), signal = 0
+      )),
+      cov = matrix(sd^2), memory = memory
     ),
     moves = list(
       lag = 0L, pace = 1, irregular = FALSE, regression = line(c(a - 1, b)),
-      inputs = list(center = 0, scale = 1), cov = matrix(s^2),
+      inputs = list(center = 0, scale = 1), cov = matrix(s^2), known = 1,
+      signal = 0,
       last = matrix(0, length(known), 1)
     )
   )
@@ -94,6 +100,107 @@ test_that("the particle filter agrees with exact filters", {
       }
     }
   }
+})
+
+# Null as above, of 30 numbers.
+test_that("where less is known, moves and observations vary as targets do", {
+  set.seed(4)
+  y <- c(0.3, 1.2, -0.5, NA, 2, 1.1, NA, NA, -1, 0.2)
+  for (guided in c(TRUE, FALSE)) {
+    # Linear regressions know nothing: 1 - 0 times the signal is added.
+    model <- linear_model(guided = guided, b = 0)
+    model$moves[c("known", "signal")] <- list(0, 3)
+    wanted <- exact_filter(y, numeric(10), s = 2 * 0.6)
+    expect_lt(max(abs(filter_errors(model, y, numeric(10), wanted))), 5.5)
+  }
+  model$observed$spread[c("known", "signal")] <- list(0, 3)
+  wanted <- exact_filter(y, numeric(10), s = 2 * 0.6, sd = 2 * 0.7)
+  expect_lt(max(abs(filter_errors(model, y, numeric(10), wanted))), 5.5)
+})
+
+test_that("filters spread outside of the training region and come back", {
+  set.seed(5)
+  at <- 0.8 * sin(seq(0, 60, 0.2)) + 0.02 * rnorm(301)
+  places <- seq(-2.5, 2.5, length.out = 12)
+  see <- function(x) {
+    exp(-4 * outer(x, places, "-")^2) + 0.1 * rnorm(12 * length(x))
+  }
+  away <- c(0.8 * sin(seq(0, 6, 0.2)), seq(0, 2, 0.2), rep(2, 20),
+    seq(2, 0, -0.2), 0.8 * sin(seq(0, 3, 0.2)))
+  hmm <- kbr_hmm(at, see(at), seed = 1)
+  expect_warning(
+    path <- kbr_filter(hmm, see(away)), class = "kb_warning_improbable"
+  )
+  sd <- predict(path, type = "sd")[, 1]
+  error <- abs(predict(path)[, 1] - away)
+  outside <- away > 1.3
+  inside <- seq_along(away) <= 30
+  after <- seq_along(away) > length(away) - 12
+  expect_true(all(path$unseen[away == 2]))
+  expect_false(any(path$unseen[inside | after]))
+  expect_gt(mean(sd[outside]), 3 * mean(sd[inside]))
+  expect_lt(mean(error[after]), 2 * mean(error[inside]))
+})
+
+test_that("particles that start again are a mixture of two posteriors", {
+  # Prior after a move N(0, 1) with probability 0.99, else the training states
+  # uniform on (-3, 3); y = x + N(0, 0.7^2)
+  set.seed(6)
+  model <- linear_model(guided = FALSE)
+  size <- 20000
+  for (y in c(0.5, 2.9)) {
+    x <- seq(-8, 8, 0.001)
+    given <- 0.99 * dnorm(x) + 0.01 / 6 * (abs(x) <= 3)
+    given <- given * dnorm(y, x, 0.7)
+    wanted <- sum(x * given) / sum(given)
+    found <- vapply(1:60, function(run) {
+      cloud <- list(
+        states = cbind(x = rnorm(size)), residual = cbind(rnorm(size)),
+        last = cbind(numeric(size))
+      )
+      now <- list(y = cbind(y), variance = 1, gap = 1)
+      found <- observation_error(model, cloud$states, now, NULL, 0)
+      drawn <- resample(found$log_likelihood)
+      cloud$states <- cloud$states[drawn$kept, , drop = FALSE]
+      cloud$evidence <- drawn$evidence
+      mean(start_again(cloud, first_cloud(model, now, size, 0))$states)
+    }, 0)
+    # Null: t with 59 degrees of freedom; a limit of 4.5 is passed with
+    # probability 3e-5.
+    expect_lt(abs(mean(found) - wanted) / sd(found) * sqrt(60), 4.5)
+    # Without another start the answer differs where y is far.
+    if (y > 2) {
+      narrow <- 0.99 * dnorm(x) * dnorm(y, x, 0.7)
+      expect_gt(wanted, sum(x * narrow) / sum(narrow) + 0.02)
+    }
+  }
+  # Nothing explains it: the cloud stays as it is.
+  none <- list(states = cbind(x = 1:3), evidence = -Inf)
+  expect_identical(start_again(none, none), none)
+})
+
+test_that("smoothers look ahead as far as is best, with ends of their own", {
+  seen <- sim_linear_hmm(300, seed = 3)
+  new <- sim_linear_hmm(500, seed = 4)
+  hmm <- kbr_hmm(seen$states, seen$observations, seed = 1)
+  ends <- hmm$model$ends
+  expect_true(ends$ahead >= 1)
+  path <- kbr_filter(hmm, new$observations)
+  same <- function(a, b) expect_equal(predict(a), predict(b))
+  same(kbr_smooth(path), kbr_smooth(path, lag = ends$ahead))
+  same(kbr_smooth(path, lag = 0), path)
+  widths <- function(path) {
+    q <- predict(path, type = "quantile")
+    q[, 1, dim(q)[[3]]] - q[, 1, 1]
+  }
+  expect_equal(
+    widths(kbr_smooth(path, lag = 0)), widths(path) * ends$smooth / ends$filter
+  )
+  # Of 500 dependent states the share has a standard error of about 0.02.
+  q <- predict(kbr_smooth(path), type = "quantile", probs = c(0.05, 0.95))
+  inside <- mean(new$states > q[, , 1] & new$states < q[, , 2])
+  expect_gt(inside, 0.83)
+  expect_lt(inside, 0.97)
 })
 
 test_that("gaps lengthen moves and shorten memory", {
@@ -175,9 +282,13 @@ test_that("missing and far observations are steps without one", {
   sd <- predict(gap, type = "sd")
   expect_gt(sd[[4]], 1.1 * sd[[3]])
   expect_no_warning(kbr_filter(case$hmm, range(case$new$observations)))
-  # Without observations at all: the states' own distribution.
+  # Without observations at all: the states' own distribution, with the factor
+  # of intervals.
   blind <- kbr_filter(case$hmm, rep(NA_real_, 30))
-  expect_equal(mean(predict(blind, type = "sd")[20:30]), 1, tolerance = 0.2)
+  expect_equal(
+    mean(predict(blind, type = "sd")[20:30]),
+    sd(case$hmm$model$states) * case$hmm$model$ends$filter, tolerance = 0.15
+  )
 })
 
 test_that("forecasts widen, smoothers with lag 0 are filters", {
@@ -190,7 +301,10 @@ test_that("forecasts widen, smoothers with lag 0 are filters", {
   path <- kbr_filter(case$hmm, case$y[1:10])
   still <- kbr_smooth(path, lag = 0)
   expect_equal(predict(still), predict(path), tolerance = 1e-10)
-  expect_equal(still$spread, path$spread, tolerance = 1e-8)
+  ends <- case$hmm$model$ends
+  expect_equal(
+    still$spread, path$spread * ends$smooth / ends$filter, tolerance = 1e-8
+  )
   expect_error(kbr_smooth(path, method = "iw"), class = "kb_error_argument")
 })
 
