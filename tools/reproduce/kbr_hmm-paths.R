@@ -38,11 +38,11 @@ describe_path <- function(path, map = FALSE) {
   )
 }
 
-hmm_answer <- function(...) {
+hmm_answer <- function(learn) {
   function(task) {
     before <- cpu_seconds()
-    hmm <- kbr_hmm(task$states, task$y,
-      space = "rotation", seed = task$repeat_number, ...
+    hmm <- learn(task$states, task$y,
+      space = "rotation", seed = task$repeat_number
     )
     filtered <- kbr_filter(hmm, task$new, progress = FALSE)
     # Without the smoother and the modes
@@ -65,8 +65,9 @@ peer_answer <- function(estimate) {
 }
 
 path_methods <- list(
-  kbr_hmm = hmm_answer(),
-  rule = hmm_answer(method = "kbr"),
+  kbr_hmm = hmm_answer(function(...) kbr_hmm(...)),
+  tuned = hmm_answer(function(...) tune_kbr_hmm(..., progress = FALSE)$fit),
+  rule = hmm_answer(function(...) kbr_hmm(..., method = "kbr")),
   nearest = peer_answer(nearest_neighbour),
   ridge = peer_answer(function(states, y, new) {
     nearest_rotations(tuned_kernel_ridge(states, y, new)$mean)
@@ -136,7 +137,7 @@ main <- function() {
     stringsAsFactors = FALSE
   )
   # These take long and vary little between repeats.
-  most <- c(rule = 2, ridge = 1, kalman = 1)[cells$method]
+  most <- c(tuned = 1, rule = 2, ridge = 1, kalman = 1)[cells$method]
   cells <- cells[is.na(most) | cells$set <= most, ]
   cache <- start$options$cache
   runs <- run_cells_here(
