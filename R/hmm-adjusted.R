@@ -21,25 +21,24 @@ learn_adjusted <- function(hmm, mould, sources, kernels, rank, scale, given) {
     series <- with_pairs(series, hmm$space, known$pairs)
   }
   wanted <- check_wanted(given)
-  hmm$settings <- list(
-    method = "adjusted", scale = scale, rank = check_hmm_rank(rank),
-    kernels = list(
-      x = check_hmm_kernel(kernels$x, "kernel_x"),
-      y = check_hmm_kernel(kernels$y, "kernel_y")
-    ), wanted = wanted,
-    unit_time = clock$unit, input_names = colnames(clock$inputs)
+  kernels <- list(
+    x = check_hmm_kernel(kernels$x, "kernel_x"),
+    y = check_hmm_kernel(kernels$y, "kernel_y")
   )
-  s <- hmm$settings
   model <- choose_model(
-    hmm$space, series, wanted, s$kernels, s$rank, known, hmm$seed
+    hmm$space, series, wanted, kernels, check_hmm_rank(rank), known, hmm$seed
   )
   hmm$trials <- model$trials
   hmm$model <- trim_model(model)
-  hmm$settings$particles <- if (is.null(wanted$particles)) {
+  particles <- if (is.null(wanted$particles)) {
     if (model$guided) 200L else 1000L
   } else {
     wanted$particles
   }
+  hmm$settings <- list(
+    method = "adjusted", scale = scale, particles = particles,
+    unit_time = clock$unit, input_names = colnames(clock$inputs)
+  )
   hmm
 }
 
@@ -64,7 +63,8 @@ known_parts <- function(hmm, states, sources) {
   if (is.function(sources$transitions)) {
     out$transitions <- sources$transitions
     check_simulated(
-      with_local_seed(hmm$seed, sources$transitions(states)), states
+      with_local_seed(hmm$seed, simulate_next(sources$transitions, states)),
+      states
     )
   } else if (!is.null(sources$transitions)) {
     out$pairs <- transition_pairs(
@@ -72,6 +72,15 @@ known_parts <- function(hmm, states, sources) {
     )
   }
   out
+}
+
+simulate_next <- function(transitions, states) {
+  tryCatch(transitions(states), error = function(error) {
+    kb_abort(c(
+      "{.arg transitions} failed for {nrow(states)} state{?s}.",
+      x = "{conditionMessage(error)}"
+    ), "user_function", parent = error, argument = "transitions")
+  })
 }
 
 check_simulated <- function(to, from) {

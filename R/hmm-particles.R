@@ -128,7 +128,7 @@ start_again <- function(cloud, fresh) {
 # known transition simulates
 predict_move <- function(model, cloud, now, fold) {
   if (is.function(model$transitions)) {
-    to <- model$transitions(cloud$states)
+    to <- simulate_next(model$transitions, cloud$states)
     return(list(states = check_simulated(to, cloud$states), last = NULL))
   }
   at <- in_unit(model$unit, space_encode(model$space, cloud$states))

@@ -3,9 +3,6 @@
 
 #' @export
 empty_path.kb_hmm_adjusted <- function(hmm, start) {
-  if (!is.null(start) && hmm$space$type == "rotation") {
-    check_rotations(start$points, "start$points")
-  }
   k <- ncol(space_minus(
     hmm$space, hmm$model$states[1, , drop = FALSE],
     hmm$model$states[1, , drop = FALSE]

@@ -148,6 +148,7 @@ check_start <- function(start, hmm) {
       x = "It has {ncol(points)}."
     ), "dimension", argument = "start")
   }
+  if (hmm$space$type == "rotation") check_rotations(points, "start$points")
   list(points = points, weights = prior_weights(start$weights, nrow(points)))
 }
 

@@ -109,7 +109,8 @@
 #'   saved.
 #' @section Errors: As in [kbr()]; data without two successive states are an
 #'   error of class `kb_error_rows`; arguments of another method are an error of
-#'   class `kb_error_argument`.
+#'   class `kb_error_argument`; an error in `transitions` becomes one of class
+#'   `kb_error_user_function`.
 #' @references
 #' Fukumizu, K., Song, L. and Gretton, A. (2010). Kernel method for Bayesian
 #' inference. Slides, *Asian Conference on Machine Learning*.
@@ -289,7 +290,7 @@ transition_pairs <- function(x, space, transitions, seed) {
   if (is.function(transitions)) {
     # Not `seed` itself: the states may have been simulated under it.
     other <- (seed + 982451653) %% .Machine$integer.max
-    to <- with_local_seed(other, transitions(x))
+    to <- with_local_seed(other, simulate_next(transitions, x))
     transitions <- list(from = x, to = to)
   }
   fine <- is.list(transitions) && setequal(names(transitions), c("from", "to"))

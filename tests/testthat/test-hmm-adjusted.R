@@ -427,6 +427,15 @@ test_that("known transitions and likelihoods take the place of learned ones", {
     kbr_hmm(seen$states, seen$observations, transitions = function(x) x[1]),
     class = "kb_error_argument"
   )
+  # An error of the function is told as one, whatever the method.
+  broken <- function(x) stop("no such engine")
+  for (method in c("adjusted", "kbr")) {
+    expect_error(
+      kbr_hmm(seen$states, seen$observations,
+        transitions = broken, method = method
+      ), "no such engine", class = "kb_error_user_function"
+    )
+  }
 })
 
 test_that("sequences are not joined", {

@@ -382,6 +382,10 @@ test_that("angles and rotations keep their form", {
     rotation$basis_states$kernel, kernel_rotation() + kernel_constant()
   )
   turned <- kbr_filter(rotation, y[-train, ])
+  expect_error(
+    kbr_filter(rotation, y[1:2, ], start = list(points = matrix(1, 1, 9))),
+    class = "kb_error_argument"
+  )
   for (type in c("mean", "map")) {
     m <- predict(turned, type = type)
     expect_lt(max(abs(apply(m, 1, function(v) {
