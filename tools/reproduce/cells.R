@@ -65,10 +65,14 @@ run_cell <- function(cell, control, cache) {
 
 # ---- many -------------------------------------------------------------------
 
-# All cells in this process, one after the other. Those that fail are left out,
-# with a message. The folder `cache` is made if need be.
-run_cells_here <- function(cells, cache, control = list()) {
+# All cells in this process, one after the other; with `cached` those that are
+# finished. Those that fail are left out, with a message. The folder `cache` is
+# made if need be.
+run_cells_here <- function(cells, cache, control = list(), cached = FALSE) {
   dir.create(cache, showWarnings = FALSE, recursive = TRUE)
+  if (cached) {
+    cells <- finished_cells(cells, list(control = control, cache = cache))
+  }
   rows <- lapply(seq_len(nrow(cells)), function(i) {
     row <- run_cell(cells[i, ], control, cache)
     if (is.character(row)) {

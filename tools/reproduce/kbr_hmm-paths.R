@@ -5,7 +5,7 @@
 #
 #   --folder=F    has <speed>-<seed>.rds
 #   --speeds=, --seeds=, --noise=, --methods=   some of them, by commas
-#   --cache=F     finished cells, to go on later
+#   --cache=F     finished cells, to go on later; --cached: no others
 #   --output=F    default vignettes/precomputed/kbr_hmm_paths.rds
 #
 # The first half of a path is learned from, the second half is filtered. Repeat
@@ -115,7 +115,7 @@ cell_settings <- function(cell, control) cell$method
 main <- function() {
   start <- start_script(c(
     "folder", "repeats", "speeds", "seeds", "noise", "methods", "cache"
-  ))
+  ), "cached")
   if (is.null(start$options$folder)) {
     start$fail("Give --folder= of rendered paths.")
   }
@@ -142,7 +142,8 @@ main <- function() {
   cache <- start$options$cache
   runs <- run_cells_here(
     cells, if (is.null(cache)) tempfile("paths") else cache,
-    list(folder = start$options$folder, root = start$root)
+    list(folder = start$options$folder, root = start$root),
+    "cached" %in% names(start$options)
   )
   table <- mean_table(
     runs, c("speed", "seed", "noise", "method", "estimate"),

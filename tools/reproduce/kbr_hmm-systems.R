@@ -6,7 +6,7 @@
 #   --systems=    some of linear, rotation, oscillation_200, oscillation_1000,
 #                 pendulum
 #   --methods=    some of kbr_hmm, tuned, rule, known, nearest
-#   --cache=F     finished cells, to go on later
+#   --cache=F     finished cells, to go on later; --cached: no others
 #   --output=F    default vignettes/precomputed/kbr_hmm_systems.rds
 #
 # Seed s: learn from seed s, filter 1000 observations of seed 10000 + s. Methods
@@ -149,7 +149,7 @@ fit_cell <- function(cell, control) {
 cell_settings <- function(cell, control) control
 
 main <- function() {
-  start <- start_script(c("seeds", "systems", "methods", "cache"))
+  start <- start_script(c("seeds", "systems", "methods", "cache"), "cached")
   some <- function(name, known) {
     several_option(start$options, name, known, start$fail)
   }
@@ -163,9 +163,10 @@ main <- function() {
   # Nothing knows the pendulum.
   cells <- cells[cells$method != "known" | cells$data != "pendulum", ]
   cache <- start$options$cache
-  runs <- run_cells_here(cells, if (is.null(cache)) tempfile("systems") else {
-    cache
-  })
+  runs <- run_cells_here(
+    cells, if (is.null(cache)) tempfile("systems") else cache,
+    cached = "cached" %in% names(start$options)
+  )
   table <- mean_table(
     runs, c("data", "method", "estimate"),
     c("error", "gap", "coverage", "seconds")
