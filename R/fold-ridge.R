@@ -161,7 +161,7 @@ learn_unknown <- function(basis, ridge, fold) {
 }
 
 #' Predictions at points, and how little is known there
-#' @param fold 0, the stretch that is left out, or for each row its stretch.
+#' @param fold 0, or the stretch that is left out.
 #' @return List of `mean` (rows of `x` x d) and `unknown`, from 0 to 1; 1 with a
 #'   linear regression.
 #' @noRd
@@ -183,6 +183,7 @@ fold_mean <- function(model, x, values, fold) {
   if (is.null(values)) out else out + values %*% set$along
 }
 
+# `fold` may also be the stretch of each row.
 fold_unknown <- function(model, x, fold, values = fold_values(model, x)) {
   if (is.null(model$unknown)) {
     return(rep(1, nrow(x)))

@@ -327,18 +327,38 @@ held_ends <- function(model, series, seed) {
     ends = list(
       filter = factor(1), smooth = factor(best), ahead = looks_ahead[[best]]
     ),
-    evidence = usual_evidence(unlist(lapply(held, `[[`, "evidence")))
+    evidence = usual_evidence(
+      unlist(lapply(held, `[[`, "evidence")),
+      if (!model$guided) start_evidence(model, series, seed, size)
+    )
   )
+}
+
+# Evidence of single rows of the training series given none before: whatever
+# else happens, a filter must be able to start again there.
+start_evidence <- function(model, series, seed, size) {
+  n <- nrow(series$states)
+  with_local_seed(seed, vapply(spread_over(n, min(n, 100)), function(row) {
+    now <- list(
+      y = model$observed$seen[row, , drop = FALSE],
+      variance = model$observed$variance[[row]], gap = 1
+    )
+    first_cloud(model, now, size, series$fold[[row]])$evidence
+  }, 0))
 }
 
 #' Which evidence of an observation is unusual, (K58)
 #' @return `low`: below it some particles start again; `least`: below it the
 #'   observation counts as missing.
+#' @param starting Of rows without any before, or NULL.
 #' @noRd
-usual_evidence <- function(evidence) {
+usual_evidence <- function(evidence, starting) {
   middle <- stats::median(evidence)
   low <- stats::quantile(evidence, 0.01, names = FALSE)
-  found <- c(low = low, least = middle - 5 * (middle - low))
+  least <- min(
+    middle - 5 * (middle - low), starting + 2 * log(chance_of_start)
+  )
+  found <- c(low = low, least = least)
   if (all(is.finite(found))) found else no_evidence
 }
 

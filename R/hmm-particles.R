@@ -1,7 +1,9 @@
 # The particle filter of the adjusted kbr_hmm().
 #
 # A cloud has N equally likely particles: `states` (N x d), `last` (the move
-# before, N x k) and `residual` (of the observation before, over its spread).
+# before, N x k) and `residual` (of the observation before, over its spread);
+# with an observation the `evidence` for it, the log of its mean density, and
+# without one how many steps are `unseen`; `improbable` if it was not used.
 
 #' @param model Of `hmm_model()`.
 #' @param seen List of `y` (T x p: summaries or scores, rows that are not used
@@ -23,7 +25,7 @@ filter_particles <- function(model, seen, cloud, size, seeds, fold = 0,
     )
     if (anyNA(now$y)) now["y"] <- list(NULL)
     cloud <- with_local_seed(seeds[t], if (is.null(cloud)) {
-      first_cloud(model, now, size, fold, start)
+      judged_start(model, now, size, fold, start)
     } else {
       next_cloud(model, cloud, now, noise, fold)
     })
@@ -115,11 +117,19 @@ start_again <- function(cloud, fresh) {
     return(cloud)
   }
   size <- nrow(cloud$states)
-  # Spread over both clouds, whose particles are in order of their ancestors
-  rows <- spread_over(size, round(size * share))
+  # Spread over both clouds, whose particles are in order of their ancestors.
+  # Particles that start again may have come from anywhere.
+  rows <- spread_over(size, floor(size * share + stats::runif(1)))
+  ancestors <- cloud$ancestors
+  ancestors[rows] <- rows
+  sorted <- order(ancestors)
   for (name in c("states", "last", "residual")) {
     if (!is.null(fresh[[name]])) cloud[[name]][rows, ] <- fresh[[name]][rows, ]
+    if (!is.null(cloud[[name]])) {
+      cloud[[name]] <- cloud[[name]][sorted, , drop = FALSE]
+    }
   }
+  cloud$ancestors <- ancestors[sorted]
   cloud$evidence <- evidence
   cloud
 }
@@ -154,8 +164,16 @@ propagate <- function(model, ahead, now, noise) {
   )
 }
 
-# Without an observation
+#' Without an observation
+#'
+#' Residuals of moves that persist through h steps have the variance h^2 Q, and
+#' the last of these steps adds (2 h - 1) Q: as much as q Q after q / 2 steps.
+#' @noRd
 unseen_cloud <- function(model, cloud, ahead, now, noise) {
+  unseen <- sum(cloud$unseen) + 1L
+  if (!is.null(ahead$noise)) {
+    ahead$noise <- ahead$noise * min((2 * unseen - 1) / model$inflate, 1)
+  }
   there <- propagate(model, ahead, now, noise)
   memory <- model$observed$memory^now$gap
   if (!is.null(cloud$residual)) {
@@ -163,7 +181,7 @@ unseen_cloud <- function(model, cloud, ahead, now, noise) {
       nrow(cloud$residual), model$observed$cov * (1 - memory^2)
     )
   }
-  c(there, list(ancestors = seq_len(nrow(there$states))))
+  c(there, list(ancestors = seq_len(nrow(there$states)), unseen = unseen))
 }
 
 #' Errors of the observation at states, and its log likelihood there
@@ -184,6 +202,8 @@ observation_error <- function(model, states, now, cloud, fold) {
   } else {
     list(variance = now$variance, beyond = numeric(nrow(states)))
   }
+  # What goes beyond is not remembered.
+  whole <- spread$variance + spread$beyond * mean(observed$spread$signal)
   residual <- error / sqrt(spread$variance)
   memory <- if (is.null(cloud)) 0 else observed$memory^now$gap
   news <- residual - if (memory > 0) memory * cloud$residual else 0
@@ -193,7 +213,7 @@ observation_error <- function(model, states, now, cloud, fold) {
   list(
     log_likelihood = -rowSums(white^2 / total + log(total)) / 2 -
       ncol(white) * log(spread$variance) / 2,
-    residual = residual
+    residual = error / sqrt(whole)
   )
 }
 
@@ -267,6 +287,16 @@ resample <- function(log_weights) {
 }
 
 # The first time ---------------------------------------------------------------
+
+# Without the observation if no state explains it
+judged_start <- function(model, now, size, fold, start) {
+  cloud <- first_cloud(model, now, size, fold, start)
+  if (model$guided || !isTRUE(cloud$evidence < model$evidence[["least"]])) {
+    return(cloud)
+  }
+  now["y"] <- list(NULL)
+  c(first_cloud(model, now, size, fold, start), list(improbable = TRUE))
+}
 
 first_cloud <- function(model, now, size, fold, start = NULL) {
   known <- if (fold > 0) which(model$fold != fold) else TRUE

@@ -183,13 +183,13 @@ smooth_particles <- function(path, lag, bar) {
       path$ancestors, t, min(t + ahead, last),
       nrow(path$ancestors) * fewest_left
     )
-    spread <- spread_at(path, t, kept)
-    states <- path_states_at(path, t, kept)
-    centre <- cloud_mean(space, states)
-    mean[t, ] <- space_plus(
-      space, path$mean[t, , drop = FALSE], t(colMeans(spread)) / ends$filter
+    spread <- spread_at(path, t, kept) / ends$filter
+    states <- space_plus(
+      space, path$mean[rep(t, nrow(spread)), , drop = FALSE], spread
     )
-    path$spread[, , t] <- ends$smooth / ends$filter * space_minus(
+    centre <- cloud_mean(space, states)
+    mean[t, ] <- centre
+    path$spread[, , t] <- ends$smooth * space_minus(
       space, states, centre[rep(1, nrow(states)), , drop = FALSE]
     )
     bar$advance()
@@ -228,7 +228,8 @@ forecast_particles <- function(path, h, inputs) {
     inputs = inputs
   )
   clouds <- filter_particles(
-    hmm$model, seen, path$cloud, hmm$settings$particles, step_seeds(hmm, steps)
+    hmm$model, seen, path$cloud, hmm$settings$particles,
+    step_seeds(hmm, steps), start = path$start
   )
   out <- add_clouds(empty_path(hmm, NULL), clouds)
   out$after <- nrow(path$mean)

@@ -30,10 +30,12 @@
 #'
 #' Where the training period says little, observations and moves are taken to
 #' vary as much as they did in all of it: the filter spreads, rather than follow
-#' an extrapolation. If observations become improbable, some particles start
-#' again from the training states. Observations that fit neither, and those more
-#' than three times as far from the centre as any in training, are treated as
-#' missing, with a warning. Filtering costs the same at every step, whatever the
+#' an extrapolation, unless regressions are linear. If observations become
+#' improbable, some particles start again from the training states, and without
+#' summaries observations that fit neither are treated as missing, with a
+#' warning; both are judged by what is usual in stretches of the training period,
+#' where these were filtered. Observations more than three times as far from the
+#' centre as any in training are treated as missing, too. Filtering costs the same at every step, whatever the
 #' length of the training period.
 #'
 #' @section Kernel Bayes' rule:

@@ -39,7 +39,8 @@
 #' @param object Of [kbr_filter()].
 #' @param lag How many later observations are used: a whole number of at least 0
 #'   or `Inf`, all. `NULL`: all, and of particles as many as were best when
-#'   stretches of the training series were smoothed.
+#'   stretches of the training series were smoothed (20 if none were). Intervals
+#'   are calibrated for `NULL`.
 #' @param method For models of kernel Bayes' rule: `"rts"` (the default), `"iw"`
 #'   or `"kbr"`, see below.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.

@@ -414,7 +414,8 @@ particles_layout <- layout(
     residual = where(
       is.null(hmm$log_likelihood),
       numeric_matrix(size, ncol(hmm$model$observed$cov))
-    )
+    ),
+    unseen = maybe(counts(1, 1))
   ))),
   clock = where(going, holds(layout(
     time = where(!is.null(hmm$settings$unit_time), numbers()),

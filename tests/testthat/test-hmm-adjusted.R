@@ -118,6 +118,31 @@ test_that("where less is known, moves and observations vary as targets do", {
   expect_lt(max(abs(filter_errors(model, y, numeric(10), wanted))), 5.5)
 })
 
+test_that("inflated moves are not forecast at once", {
+  # A random walk whose noise is inflated tenfold: variances of steps without
+  # an observation are 1, 3, 5, 7, 9, 10, 10 times that of the walk.
+  model <- linear_model(a = 1, s = 0.5)
+  model$inflate <- 10
+  start <- list(points = cbind(x = 0), weights = 1)
+  seen <- list(
+    y = cbind(rep(NA_real_, 8)), variance = rep(1, 8), gap = rep(1, 8),
+    inputs = cbind(numeric(8))
+  )
+  clouds <- filter_particles(model, seen, NULL, 40000, 1:8, start = start)
+  found <- vapply(clouds, function(cloud) var(cloud$states[, 1]), 0)
+  wanted <- cumsum(c(0, 1, 3, 5, 7, 9, 10, 10)) * 0.5^2
+  # Relative standard errors are 0.007; seven of them within 5.
+  expect_equal(found[[1]], 0)
+  expect_lt(max(abs(found[-1] / wanted[-1] - 1)), 0.035)
+  # An observation starts the count again.
+  known <- clouds[[4]]
+  expect_identical(known$unseen, 3L)
+  now <- list(
+    y = cbind(0.1), variance = 1, gap = 1, inputs = cbind(numeric(40000))
+  )
+  expect_null(next_cloud(model, known, now, joint_axes(model), 0)$unseen)
+})
+
 test_that("filters spread outside of the training region and come back", {
   set.seed(5)
   at <- 0.8 * sin(seq(0, 60, 0.2)) + 0.02 * rnorm(301)
@@ -174,6 +199,21 @@ test_that("particles that start again are a mixture of two posteriors", {
       expect_gt(wanted, sum(x * narrow) / sum(narrow) + 0.02)
     }
   }
+  # Those that start again may come from any particle; copies stay together.
+  old <- list(
+    states = cbind(x = 1:8 / 8), ancestors = rep(c(2L, 5L), each = 4),
+    evidence = -100
+  )
+  new <- list(states = cbind(x = 11:18), evidence = -100)
+  new$evidence <- old$evidence + log(99)
+  half <- with_local_seed(1, start_again(old, new))
+  expect_identical(sum(half$states > 10), 4L)
+  expect_false(is.unsorted(half$ancestors))
+  started <- half$states[, 1] > 10
+  expect_identical(
+    half$ancestors[started], as.integer(half$states[started, 1] - 10)
+  )
+  expect_true(all(half$ancestors[!started] %in% c(2, 5)))
   # Nothing explains it: the cloud stays as it is.
   none <- list(states = cbind(x = 1:3), evidence = -Inf)
   expect_identical(start_again(none, none), none)
