@@ -14,13 +14,15 @@ linear_share <- 0.3
 #' @param x Points, n x p, columns of unit size; `t` targets, n x d.
 #' @param fold The stretch of each row, 1, 2, ...
 #' @param kernels List of kernels, may be empty; `rank` their largest rank.
+#' @param most Largest rank of the chosen kernel, if `rank` is too small for it.
 #' @param unknown With how many pivots to learn how little is known at points.
 #' @return List of `kernel` (or NULL), `points` (its r `pivots`), `sets` of
 #'   coefficients, of all rows and without each fold (lists of `along`, r x d,
 #'   `slope`, p x d, and `intercept`, d), `left_out` (n x d) and `loss`, mean
 #'   squares of left-out residuals.
 #' @noRd
-fold_regression <- function(x, t, fold, kernels, rank, unknown = 0) {
+fold_regression <- function(x, t, fold, kernels, rank, most = rank,
+                            unknown = 0) {
   unit <- pmax(column_moments(t)$scale^2, 1e-300)
   best <- NULL
   for (kernel in c(list(NULL), kernels)) {
@@ -31,7 +33,11 @@ fold_regression <- function(x, t, fold, kernels, rank, unknown = 0) {
       best <- c(found, list(basis = basis))
     }
   }
-  best <- fewer_pivots(best, x, t, fold, unit)
+  best <- if (rank < most && length(best$basis$pivots) == rank) {
+    more_pivots(best, x, t, fold, unit, most)
+  } else {
+    fewer_pivots(best, x, t, fold, unit)
+  }
   out <- at_pivots(best, ncol(x))
   if (unknown > 0 && !is.null(best$basis)) {
     basis <- first_pivots(best$basis, min(length(best$basis$pivots), unknown))
@@ -59,6 +65,28 @@ fewer_pivots <- function(best, x, t, fold, unit) {
   }
 }
 
+# Twice the pivots, and so on, while that gains a twentieth. Ridges shrink then.
+more_pivots <- function(best, x, t, fold, unit, most) {
+  repeat {
+    r <- min(2 * length(best$basis$pivots), most)
+    basis <- incomplete_cholesky(best$basis$kernel, x, r, 1e-5)
+    near <- log10(range(best$shares))
+    found <- fold_ridge(
+      cbind(basis$factor, linear_share * x), t, fold,
+      fold_ridges[fold_ridges >= 0.99 * 10^(near[[1]] - 2) &
+        fold_ridges <= 1.01 * 10^near[[2]]]
+    )
+    found$score <- mean(found$loss / unit)
+    if (found$score > 0.95 * best$score) {
+      return(best)
+    }
+    best <- c(found, list(basis = basis))
+    if (length(basis$pivots) < r || r == most) {
+      return(best)
+    }
+  }
+}
+
 first_pivots <- function(basis, r) {
   first <- seq_len(r)
   list(
@@ -67,18 +95,19 @@ first_pivots <- function(basis, r) {
   )
 }
 
-#' @param f Features, n x q.
+#' @param f Features, n x q; `shares` ridges, relative to their Gram matrix's
+#'   trace.
 #' @return List of `left_out`, `loss`, `coefficients` (a list of q x d matrices:
 #'   of all rows, then without each fold) and the centres, which are those of
 #'   all rows.
 #' @noRd
-fold_ridge <- function(f, t, fold) {
+fold_ridge <- function(f, t, fold, shares = fold_ridges) {
   centers <- list(f = colMeans(f), t = colMeans(t))
   f <- minus_each(f, centers$f)
   t <- minus_each(t, centers$t)
   gram <- features_gram_cpp(f, NULL)
   moments <- features_cross_cpp(f, t, rep(1, nrow(f)))
-  ridges <- sum(diag(gram)) * fold_ridges + .Machine$double.xmin
+  ridges <- sum(diag(gram)) * shares + .Machine$double.xmin
   left <- array(0, c(nrow(f), ncol(t), length(ridges)))
   equations <- list(list(gram = gram, moments = moments))
   for (k in seq_len(max(fold))) {
@@ -100,7 +129,8 @@ fold_ridge <- function(f, t, fold) {
     left_out = minus_each(matrix(left, nrow(f)), -centers$t),
     loss = losses[cbind(columns, best)],
     coefficients = lapply(equations, ridge_solution, ridges[best]),
-    ridge = exp(mean(log(ridges[best]))), centers = centers
+    ridge = exp(mean(log(ridges[best]))), shares = shares[best],
+    centers = centers
   )
 }
 

@@ -141,8 +141,10 @@ summary_gain <- function(space, series, error, step = 1e-4) {
 learn_summary <- function(space, series, kernel, rank) {
   code <- space_encode(space, series$states)
   kernels <- given_kernels(kernel, series$scores, c(0.5, 1, 2, 4))
+  # One prediction per observation, not per particle
   fold_regression(
-    series$scores, code, series$fold, kernels, rank, unknown = rank
+    series$scores, code, series$fold, kernels, rank,
+    most = min(4 * rank, nrow(code)), unknown = rank
   )
 }
 

@@ -98,7 +98,8 @@
 #'   states; default 0.1. With larger values the smoother stays closer to the
 #'   filter, with smaller ones it can be worse if T is small.
 #' @param rank,tol As in [kbr()]; `"auto"` is at most 300 for `"adjusted"`,
-#'   which has no `tol`.
+#'   which has no `tol`. Regressions for summaries have up to four times as many,
+#'   if that helps.
 #' @param scale Standardise states (not angles or rotations) and observations
 #'   before the kernels see them? `"adjusted"` always does so, except for
 #'   observations that are seen through principal components.

@@ -116,3 +116,25 @@ test_that("what is unknown is a Gaussian process's relative variance", {
   line <- fold_regression(x, x, fold, list(), 40, unknown = 40)
   expect_equal(fold_at(line, new)$unknown, rep(1, 11))
 })
+
+test_that("the chosen kernel has more pivots where the rank was too small", {
+  set.seed(7)
+  x <- cbind(sort(runif(300, -3, 3)))
+  t <- cbind(sin(8 * x) + 0.01 * rnorm(300))
+  fold <- rep(1:10, 30)
+  kernels <- list(kernel_matern(0.2, nu = 5 / 2))
+  few <- fold_regression(x, t, fold, kernels, 15)
+  more <- fold_regression(x, t, fold, kernels, 15, most = 120)
+  expect_length(few$pivots, 15)
+  expect_gt(length(more$pivots), 30)
+  expect_lt(more$loss, 0.1 * few$loss)
+  # As with that rank at once, ridge and all
+  whole <- fold_regression(x, t, fold, kernels, length(more$pivots))
+  expect_lte(more$loss, 1.02 * whole$loss)
+  new <- cbind(seq(-2.9, 2.9, 0.1))
+  expect_lt(mean((fold_predict(more, new) - sin(8 * new))^2), 1e-3)
+  # A rank that suffices stays, or gets smaller.
+  wide <- list(kernel_gaussian(3))
+  same <- fold_regression(x, x^2, fold, wide, 100, most = 200)
+  expect_lte(length(same$pivots), 100)
+})
