@@ -39,7 +39,7 @@ extras <- list(
       "bayesplot", "DALEX", "dials", "dplyr", "ggplot2", "loo", "parsnip",
       "recipes", "rsample", "rstantools", "tune", "workflows"
     ),
-    useful = character()
+    useful = c("ggfortify", "prodlim")
   ),
   site = list(
     required = c("knitr", "MASS", "pkgdown", "rmarkdown"),

@@ -165,6 +165,9 @@ test_that("short and constant series of state-space models are learned", {
   wide <- matrix(1, 30, 25)
   finite(kbr_hmm(d$x1, wide, seed = 1), wide[1:2, ])
   # Weights that are not numbers count as none.
-  expect_setequal(with_local_seed(1, resample(c(NaN, 0, Inf, 0))), c(2, 4))
-  expect_identical(with_local_seed(1, resample(rep(NaN, 3))), 1:3)
+  some <- with_local_seed(1, resample(c(NaN, 0, Inf, 0)))
+  expect_setequal(some$kept, c(2, 4))
+  expect_equal(some$evidence, log(1 / 2))
+  none <- with_local_seed(1, resample(rep(NaN, 3)))
+  expect_identical(none, list(kept = 1:3, evidence = -Inf))
 })
