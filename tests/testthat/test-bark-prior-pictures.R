@@ -172,7 +172,7 @@ test_that("pp_check() shows responses drawn from the prior", {
   for (name in names(prior_calls)) {
     # bayesplot draws times of censored rows with ggfortify.
     if (needs_survival(name) || name %in% c("weibull", "censored") &&
-      !requireNamespace("ggfortify", quietly = TRUE)) {
+      !rlang::is_installed("ggfortify")) {
       next
     }
     fit <- prior_fit_of(prior_calls[[name]])
