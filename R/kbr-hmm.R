@@ -35,8 +35,8 @@
 #' summaries observations that fit neither are treated as missing, with a
 #' warning; both are judged by what is usual in stretches of the training period,
 #' where these were filtered. Observations more than three times as far from the
-#' centre as any in training are treated as missing, too. Filtering costs the same at every step, whatever the
-#' length of the training period.
+#' centre as any in training are treated as missing, too. Filtering costs the
+#' same at every step, whatever the length of the training period.
 #'
 #' @section Kernel Bayes' rule:
 #' `"kbr"` is the algorithm of the paper, `"iw"` the same with

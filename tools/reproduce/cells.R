@@ -86,6 +86,21 @@ run_cells_here <- function(cells, cache, control = list(), cached = FALSE) {
   rows
 }
 
+#' All cells, their table, printed and kept, for scripts that source options.R and
+#' tables.R
+#' @param start Of start_script(), with the options `cache` and `cached`.
+#' @param by,measures As in mean_table().
+tabulate_cells <- function(start, name, cells, by, measures, control = list()) {
+  cache <- start$options$cache
+  runs <- run_cells_here(
+    cells, if (is.null(cache)) tempfile(name) else cache, control,
+    "cached" %in% names(start$options)
+  )
+  table <- mean_table(runs, by, measures)
+  print(table, digits = 3, row.names = FALSE)
+  keep_results(start, name, list(table = table))
+}
+
 # A worker process has to source the scripts first.
 run_cell_there <- function(cell, control, cache, scripts) {
   if (!exists("run_cell", globalenv())) {

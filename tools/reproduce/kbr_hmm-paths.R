@@ -139,18 +139,12 @@ main <- function() {
   # These take long and vary little between repeats.
   most <- c(tuned = 1, rule = 2, ridge = 1, kalman = 1)[cells$method]
   cells <- cells[is.na(most) | cells$set <= most, ]
-  cache <- start$options$cache
-  runs <- run_cells_here(
-    cells, if (is.null(cache)) tempfile("paths") else cache,
-    list(folder = start$options$folder, root = start$root),
-    "cached" %in% names(start$options)
+  tabulate_cells(
+    start, "kbr_hmm_paths", cells,
+    c("speed", "seed", "noise", "method", "estimate"),
+    c("error", "map", "coverage", "seconds"),
+    list(folder = start$options$folder, root = start$root)
   )
-  table <- mean_table(
-    runs, c("speed", "seed", "noise", "method", "estimate"),
-    c("error", "map", "coverage", "seconds")
-  )
-  print(table, digits = 3, row.names = FALSE)
-  keep_results(start, "kbr_hmm_paths", list(table = table))
 }
 
 folder <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(),

@@ -109,7 +109,8 @@ run_sensor <- function(name, methods) {
 
 main <- function() {
   start <- start_script(c("data", "folder"), needs = "reproduce_kbr_hmm_sensor")
-  if (!is.null(start$options$folder)) sensor_folder <<- start$options$folder
+  folder <- start$options$folder
+  sensor_folder <<- if (is.null(folder)) tempfile("sensor") else folder
   data <- start$options$data
   data <- if (is.null(data)) c("air", "wifi") else strsplit(data, ",")[[1]]
   methods <- c(list(

@@ -162,17 +162,10 @@ main <- function() {
   )
   # Nothing knows the pendulum.
   cells <- cells[cells$method != "known" | cells$data != "pendulum", ]
-  cache <- start$options$cache
-  runs <- run_cells_here(
-    cells, if (is.null(cache)) tempfile("systems") else cache,
-    cached = "cached" %in% names(start$options)
-  )
-  table <- mean_table(
-    runs, c("data", "method", "estimate"),
+  tabulate_cells(
+    start, "kbr_hmm_systems", cells, c("data", "method", "estimate"),
     c("error", "gap", "coverage", "seconds")
   )
-  print(table, digits = 3, row.names = FALSE)
-  keep_results(start, "kbr_hmm_systems", list(table = table))
 }
 
 folder <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(),
