@@ -12,7 +12,8 @@ linear_share <- 0.3
 #'
 #' Candidates are linear regression and linear regression plus each kernel.
 #' @param x Points, n x p, columns of unit size; `t` targets, n x d.
-#' @param fold The stretch of each row, 1, 2, ...
+#' @param fold The stretch of each row, 1, 2, ..., or a factor where some may
+#'   have no rows.
 #' @param kernels List of kernels, may be empty; `rank` their largest rank.
 #' @param most Largest rank of the chosen kernel, if `rank` is too small for it.
 #' @param unknown With how many pivots to learn how little is known at points.
@@ -110,16 +111,16 @@ fold_ridge <- function(f, t, fold, shares = fold_ridges) {
   ridges <- sum(diag(gram)) * shares + .Machine$double.xmin
   left <- array(0, c(nrow(f), ncol(t), length(ridges)))
   equations <- list(list(gram = gram, moments = moments))
-  for (k in seq_len(max(fold))) {
-    out <- which(fold == k)
+  for (out in fold_rows(fold)) {
     some <- f[out, , drop = FALSE]
-    equations[[k + 1]] <- without <- list(
+    without <- list(
       gram = gram - features_gram_cpp(some, NULL),
       moments = moments - crossprod(some, t[out, , drop = FALSE])
     )
     for (l in seq_along(ridges)) {
       left[out, , l] <- some %*% ridge_solution(without, ridges[[l]])
     }
+    equations <- c(equations, list(without))
   }
   losses <- apply((left - as.vector(t))^2, 2:3, mean)
   best <- apply(losses, 1, which.min)
@@ -185,10 +186,11 @@ learn_unknown <- function(basis, ridge, fold) {
     share <- ridge_coefficients(gram, gram, ridge)
     backsolve(root, t(backsolve(root, t(share))))
   }
-  c(list(part(NULL)), lapply(seq_len(max(fold)), function(k) {
-    part(which(fold == k))
-  }))
+  c(list(part(NULL)), lapply(fold_rows(fold), part))
 }
+
+# Rows of each stretch, none of those that a factor's levels name alone
+fold_rows <- function(fold) unname(split(seq_along(fold), fold))
 
 #' Predictions at points, and how little is known there
 #' @param fold 0, or the stretch that is left out.

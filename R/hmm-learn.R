@@ -234,7 +234,8 @@ learn_moves <- function(space, series, lag, kernel, rank) {
     series$inputs[rows, , drop = FALSE]
   )
   target <- move[kept, , drop = FALSE]
-  moves$regression <- fold_regression(x, target, series$fold[rows],
+  fold <- factor(series$fold[rows], seq_len(max(series$fold)))
+  moves$regression <- fold_regression(x, target, fold,
     given_kernels(kernel, x, c(0.125, 0.25, 0.5, 1, 2)), rank,
     unknown = few_pivots
   )

@@ -324,7 +324,7 @@ first_cloud <- function(model, now, size, fold, start = NULL) {
   } else if (!is.null(model$observed)) {
     out$residual <- normal_draws(size, model$observed$cov)
   }
-  out$last <- likely_moves(model, out$states)
+  out$last <- likely_moves(model, out$states, fold)
   out
 }
 
@@ -347,17 +347,19 @@ guided_start <- function(model, now, known, size, fold) {
     model, list(), ahead, now, guided_axes(model, chol_of(width)), fold
   )
   out$ancestors <- seq_len(size)
-  out$last <- likely_moves(model, out$states)
+  out$last <- likely_moves(model, out$states, fold)
   out
 }
 
 # The move before: that of the nearest state of the training series
-likely_moves <- function(model, states) {
+likely_moves <- function(model, states, fold) {
   if (is.null(model$moves) || model$moves$lag == 0) {
     return(NULL)
   }
   code <- function(x) in_unit(model$unit, space_encode(model$space, x))
   known <- which(!is.na(model$moves$last[, 1]))
+  other <- known[model$fold[known] != fold]
+  if (length(other) > 0) known <- other
   known <- known[spread_over(length(known), min(length(known), 2000))]
   near <- nearest_rows(code(states), code(model$states[known, , drop = FALSE]))
   model$moves$last[known[near], , drop = FALSE]

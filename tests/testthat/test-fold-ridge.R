@@ -138,3 +138,18 @@ test_that("the chosen kernel has more pivots where the rank was too small", {
   same <- fold_regression(x, x^2, fold, wide, 100, most = 200)
   expect_lte(length(same$pivots), 100)
 })
+
+test_that("a stretch without rows is predicted by all rows", {
+  d <- wiggly()
+  fold <- factor(d$fold, 1:7)
+  model <- fold_regression(d$x, d$t, fold, list(kernel_gaussian(0.7)), 30,
+    unknown = 30
+  )
+  same <- fold_regression(d$x, d$t, d$fold, list(kernel_gaussian(0.7)), 30,
+    unknown = 30
+  )
+  expect_identical(model$sets[1:6], same$sets)
+  for (k in 6:7) {
+    expect_equal(fold_at(model, d$x, k), fold_at(same, d$x))
+  }
+})

@@ -490,6 +490,17 @@ test_that("sequences are not joined", {
   )
 })
 
+test_that("a last stretch may be too short for moves", {
+  d <- sim_linear_hmm(150, seed = 1)
+  group <- c(rep(1, 125), rep(2:13, each = 2), 14)
+  hmm <- kbr_hmm(d$states, d$observations, group = group, seed = 1)
+  expect_setequal(hmm$trials$lag, 0:1)
+  # All that know a move before are in one stretch.
+  group <- c(1:20, rep(1000, 27), 21:123)
+  hmm <- kbr_hmm(d$states, d$observations, group = group, seed = 1)
+  expect_true(all(is.finite(hmm$trials$score)))
+})
+
 test_that("angles and rotations keep their form", {
   set.seed(5)
   angle <- wrap_angle(cumsum(0.3 + 0.1 * rnorm(250)))
