@@ -125,16 +125,16 @@ as_draws_df.kb_bark_multinomial <- as_draws.kb_bark_multinomial
 
 #' @rdname tidy.kb_bark
 #' @export
-tidy.kb_bark_multinomial <- function(x, level = 0.9, ...) {
+tidy.kb_bark_multinomial <- function(x, conf.int = TRUE, conf.level = 0.9,
+                                     ...) {
   x <- checked_fit(x, ...)
-  level <- check_number(level, 0, 1, open = TRUE)
   chains <- chain_matrices(x)
   draws <- lapply(chains[names(chains) != "log_lik"], as.vector)
   if (bark_selects(x$settings$prior$type)) {
     d <- lapply(field_pools(x), function(pool) bark_n_included(x, pool))
     draws[paste0("d[", names(d), "]")] <- d
   }
-  tidy_draws(draws, level)
+  tidy_draws(draws, conf.int, conf.level)
 }
 
 #' @rdname tidy.kb_bark

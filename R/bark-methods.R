@@ -49,7 +49,7 @@ describe_bark_model <- function(x, show) {
     formula_line(x),
     "  rows:         ", x$time, if (!is.null(w)) " weighted", ", ",
     predictors_part(x),
-    if (!isFALSE(x$settings$scale)) ", standardised", "\n",
+    if (!isFALSE(x$settings$scale)) ", standardised", omitted_part(x), "\n",
     if (has_kernels(x)) kernels_prior_lines(x, show),
     student_line(x$settings$prior, "  noise:        ", "\n")
   )
@@ -206,7 +206,7 @@ summary.kb_bark <- function(object, level = 0.9, ...) {
   structure(
     list(
       fit = object, level = level,
-      parameters = generics::tidy(object, level = level),
+      parameters = generics::tidy(object, conf.level = level),
       importance = if (has_kernels(object)) importance(object, level = level),
       centres = if (has_kernels(object) && !has_own_centres(object)) {
         frequent_centres(object)

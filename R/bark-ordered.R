@@ -4,6 +4,7 @@
 
 family_ordered <- list(
   outcome = "ordered", title = ", probit of ordered classes",
+  called = c("ordered classes" = "probit"),
   numbers = function(y, scaling, offset) as.double(as.integer(y)),
   types = c("class", "prob", "link", "draws", "log_score"),
   effects = "link",

@@ -330,8 +330,9 @@
 #' @param prior_only Draw from the prior, without the likelihood? The default
 #'   noise prior, the scaling and the prior mean of an intercept still come from the
 #'   data. See *The prior on the scale of the response*.
-#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values,
-#'   including missing weights.
+#' @param na.action `"omit"` leaves rows with missing values or weights out and
+#'   says how many, `"fail"` makes them an error. [stats::na.omit] and
+#'   [stats::na.fail] mean the same.
 #' @param keep_data `FALSE`: the value has what predictions need: of the data the
 #'   rows that are centres of kernels only, and no states of the chains, so that its
 #'   size does not grow with the number of rows. It has class `kb_predictor`, with
@@ -448,7 +449,7 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
                          ), weights = NULL, sigma = NULL,
                          linear = NULL, groups = NULL, offset = NULL,
                          scale = TRUE, prior_only = FALSE,
-                         na_action = c("fail", "omit"), keep_data = TRUE,
+                         na.action = c("omit", "fail"), keep_data = TRUE,
                          seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
@@ -457,7 +458,7 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
     linear = !missing(linear), groups = !missing(groups),
     offset = !missing(offset)
   ), "y ~ kernels(x1, x2) + x3 + (1 | g) + offset(o)")
-  mould <- mould_formula(formula, data, na_action, bark_outcome(family),
+  mould <- mould_formula(formula, data, na.action, bark_outcome(family),
     weights = rlang::enquo(weights), plain = plain_terms(prior)
   )
   note_numbers(family, mould)
@@ -472,7 +473,7 @@ bark.matrix <- function(x, y) {
   check_no_dots(...)
   family <- check_bark_family(family)
   refuse_x_without_kernels(prior)
-  mould <- mould_xy(x, y, na_action, bark_outcome(family),
+  mould <- mould_xy(x, y, na.action, bark_outcome(family),
     weights = weights,
     mixed = list(linear = linear, groups = groups, offset = offset)
   )

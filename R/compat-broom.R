@@ -4,9 +4,10 @@
 #'
 #' @param x A fit of [srvm()].
 #' @param data,newdata Data frame to add predictions to; by default the
-#'   training rows (`.response` and the predictors as the model sees them
-#'   before scaling).
-#' @param level Probability of the intervals.
+#'   training rows as the formula found them: its variables and the response.
+#'   Fits to `x` and `y` have the columns of `x` and `.response`.
+#' @param level Probability of the intervals of `augment()`.
+#' @param conf.int,conf.level For `tidy()`: add intervals? Their probability.
 #' @param interval For `augment()`: `"prediction"` (for responses) or
 #'   `"credible"` (for f).
 #' @param ... Not used: unknown arguments are errors.
@@ -32,30 +33,37 @@ NULL
 
 #' @rdname tidy.kb_srvm
 #' @export
-tidy.kb_srvm <- function(x, level = 0.9, ...) {
+tidy.kb_srvm <- function(x, conf.int = TRUE, conf.level = 0.9,
+                         ...) {
   x <- checked_fit(x, ...)
-  level <- check_number(level, 0, 1, open = TRUE)
   pool <- srvm_pool(x)
   draws <- srvm_parameters(x, pool)
   shown <- c(
     if (!is_probit(x)) "sigma", "tau", "k", "df", "lambda",
     if (learns_scales(x$settings)) bandwidth_names(x)
   )
-  tidy_weighted(draws[intersect(shown, names(draws))], pool$weights, level)
+  draws <- draws[intersect(shown, names(draws))]
+  tidy_weighted(draws, pool$weights, conf.int, conf.level)
 }
 
 # A line for each column of weighted draws
-tidy_weighted <- function(draws, weights, level) {
-  ends <- interval_ends(level)
+tidy_weighted <- function(draws, weights, conf.int, conf.level) {
+  ends <- interval_ends(check_number(conf.level, 0, 1, open = TRUE))
   mean <- colSums(weights * draws)
   centred <- sweep(as.matrix(draws), 2, mean)
-  data.frame(
+  tidy_limits(data.frame(
     term = names(draws), estimate = unname(mean),
     std.error = unname(sqrt(colSums(weights * centred^2))),
     conf.low = vapply(draws, weighted_quantile, 0, weights, ends[[1]]),
     conf.high = vapply(draws, weighted_quantile, 0, weights, ends[[2]]),
     row.names = NULL
-  )
+  ), conf.int)
+}
+
+# With the limits or without
+tidy_limits <- function(out, conf.int) {
+  if (!check_flag(conf.int)) out[c("conf.low", "conf.high")] <- NULL
+  out
 }
 
 # The smallest value below which the weights reach p
@@ -116,7 +124,6 @@ augment_fit <- function(x, data, newdata, level, interval, ...) {
   if (is.null(new)) {
     out <- training_frame(x)
     y <- training_response(x)
-    out$.response <- shown_response(x, y)
     bands <- bands()
   } else {
     bands <- bands(new)
@@ -167,9 +174,10 @@ augment_response <- function(x, new) {
 #'
 #' @param x A fit of [bark()].
 #' @param data,newdata Data frame to add predictions to; by default the
-#'   training rows (`.response` and the predictors as the model sees them
-#'   before scaling).
-#' @param level Probability of the intervals.
+#'   training rows as the formula found them: its variables and the response.
+#'   Fits to `x` and `y` have the columns of `x` and `.response`.
+#' @param level Probability of the intervals of `augment()`.
+#' @param conf.int,conf.level For `tidy()`: add intervals? Their probability.
 #' @param interval For `augment()`: `"prediction"` (for responses, the default
 #'   of fits of numbers) or `"credible"` (for f, the expected count or the
 #'   probability, the only choice for probit fits).
@@ -205,21 +213,21 @@ NULL
 
 #' @rdname tidy.kb_bark
 #' @export
-tidy.kb_bark <- function(x, level = 0.9, ...) {
+tidy.kb_bark <- function(x, conf.int = TRUE, conf.level = 0.9,
+                         ...) {
   x <- checked_fit(x, ...)
-  level <- check_number(level, 0, 1, open = TRUE)
-  tidy_draws(bark_parameters(x), level)
+  tidy_draws(bark_parameters(x), conf.int, conf.level)
 }
 
 # A line for each of named draws of equal weight
-tidy_draws <- function(draws, level) {
-  ends <- interval_ends(level)
+tidy_draws <- function(draws, conf.int, conf.level) {
+  ends <- interval_ends(check_number(conf.level, 0, 1, open = TRUE))
   each <- function(f, ...) unname(vapply(draws, f, 0, ...))
-  data.frame(
+  tidy_limits(data.frame(
     term = names(draws), estimate = each(mean), std.error = each(stats::sd),
     conf.low = each(stats::quantile, ends[[1]], names = FALSE),
     conf.high = each(stats::quantile, ends[[2]], names = FALSE)
-  )
+  ), conf.int)
 }
 
 #' @rdname tidy.kb_bark
@@ -253,9 +261,9 @@ augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
 #'
 #' @param x A fit of [kgs()].
 #' @param data,newdata Data frame to add predictions to; by default the
-#'   training rows (`.response` and the predictors as the model sees them
-#'   before scaling).
-#' @param level Probability of the intervals.
+#'   training rows as the formula found them: its variables and the response.
+#'   Fits to `x` and `y` have the columns of `x` and `.response`.
+#' @param conf.int,conf.level For `tidy()`: add intervals? Their probability.
 #' @param complement See [predict.kb_kgs()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for the learned rates of wrong
@@ -279,12 +287,12 @@ NULL
 
 #' @rdname tidy.kb_kgs
 #' @export
-tidy.kb_kgs <- function(x, level = 0.9, ...) {
+tidy.kb_kgs <- function(x, conf.int = TRUE, conf.level = 0.9,
+                        ...) {
   x <- checked_fit(x, ...)
-  level <- check_number(level, 0, 1, open = TRUE)
   chains <- chain_matrices(x)
   draws <- lapply(chains[c(kgs_rate_names(x), "errors")], as.vector)
-  tidy_draws(draws, level)
+  tidy_draws(draws, conf.int, conf.level)
 }
 
 #' @rdname tidy.kb_kgs
@@ -319,7 +327,7 @@ augment_classes <- function(x, data, newdata, ...) {
   p <- drop_row_names(ask("prob"))
   if (is.null(new)) {
     out <- training_frame(x)
-    out$.response <- y <- training_response(x)
+    y <- training_response(x)
   } else {
     out <- augment_table(x, new)
     y <- augment_response(x, new)
@@ -345,7 +353,7 @@ augment_classes <- function(x, data, newdata, ...) {
 #'   each particle, or a vector of one number each, as in
 #'   [as_draws()][as_draws.kb_tdsmc]. By default the states, if they are
 #'   numbers.
-#' @param level Probability of the intervals.
+#' @param conf.int,conf.level Add intervals? Their probability.
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line per column of f's value, with `term`,
 #'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
@@ -373,11 +381,12 @@ NULL
 
 #' @rdname tidy.kb_tdsmc
 #' @export
-tidy.kb_tdsmc <- function(x, f = identity, level = 0.9, ...) {
-  level <- check_number(level, 0, 1, open = TRUE)
+tidy.kb_tdsmc <- function(x, f = identity, conf.int = TRUE, conf.level = 0.9,
+                          ...) {
   x <- checked_fit(x, ...)
   w <- stats::weights(x)
-  tidy_weighted(as.data.frame(td_columns(x, check_function(f), w)), w, level)
+  draws <- as.data.frame(td_columns(x, check_function(f), w))
+  tidy_weighted(draws, w, conf.int, conf.level)
 }
 
 #' @rdname tidy.kb_tdsmc

@@ -11,7 +11,11 @@
 #' @param newdata New predictors; `NULL`: the training rows.
 #' @param ndraws Number of draws S; by default the number of particles, or all
 #'   kept draws of the chains.
-#' @param prob For `predictive_interval()`: the probability of the intervals.
+#' @param prob Probability of the intervals.
+#' @param pars Names of parameters; by default all.
+#' @param newy For `predictive_error()` of a fit to x and y with `newdata`: the
+#'   responses.
+#' @param seed For `predictive_error()`: see [simulate()][simulate.kb_fit].
 #' @param ... For fits of [bark()]: arguments `linear`, `groups`, `offset` and
 #'   `re_formula` of [predict()][predict.kb_bark]. Unknown arguments are errors.
 #' @return
@@ -19,6 +23,10 @@
 #'   array if f has several components): `predict(type = "draws")`.
 #' * `predictive_interval()`: for numeric responses, a matrix n x 2 of
 #'   equal-tailed limits for new responses.
+#' * `posterior_interval()`: for each parameter of [as.matrix()][confint.kb_fit]
+#'   equal-tailed limits, a matrix.
+#' * `predictive_error()`: responses minus draws of new ones, a matrix S x n; two
+#'   classes count as 0 and 1.
 #' * `bayes_R2()`: a vector of S draws of \eqn{v_f / (v_f + v_e)}{v_f / (v_f +
 #'   v_e)}, where v_f is the variance over the training rows of the expected
 #'   responses and v_e that of the noise: sigma^2 (averaged over the weights;
@@ -109,6 +117,40 @@ drawn_interval <- function(object, prob, newdata, ...) {
   out <- do.call(stats::predict, arguments)
   colnames(out) <- paste0(format(100 * probs, trim = TRUE), "%")
   out
+}
+
+#' @rdname posterior_linpred.kb_fit
+#' @exportS3Method rstantools::posterior_interval
+posterior_interval.kb_fit <- function(object, prob = 0.9, pars = NULL, ...) {
+  object <- checked_fit(object, ...)
+  prob <- check_number(prob, 0, 1, open = TRUE)
+  draws <- as.matrix(object)
+  if (!is.null(pars)) {
+    pars <- check_terms_of(pars, colnames(draws), "pars")
+    draws <- draws[, pars, drop = FALSE]
+  }
+  rstantools::posterior_interval(draws, prob = prob)
+}
+
+#' @rdname posterior_linpred.kb_fit
+#' @exportS3Method rstantools::predictive_error
+predictive_error.kb_fit <- function(object, newdata = NULL, newy = NULL,
+                                    ndraws = NULL, seed = NULL, ...) {
+  object <- checked_fit(object, ...)
+  need_likelihood(object, "predictive_error")
+  kind <- object$mould$outcome
+  if (kind == "interval" || length(object$mould$levels) > 2) {
+    refuse_meaning("predictive_error",
+      "Responses are more than two classes, or may be censored.",
+      "{.fn log_lik} scores the predictions of draws."
+    )
+  }
+  rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
+  y <- switch(kind,
+    factor = as.integer(rows$y) - 1, trials = rows$y[, "successes"], rows$y
+  )
+  draws <- drawn_responses(object, rows, ndraws, seed)
+  rep(y, each = nrow(draws)) - draws
 }
 
 #' @rdname posterior_linpred.kb_fit

@@ -34,9 +34,9 @@ kb_warn <- function(message, what, ..., call = user_frame(),
 }
 
 # Inform with a classed message; arguments as in `kb_abort()`
-kb_inform <- function(message, what, .envir = parent.frame()) {
+kb_inform <- function(message, what, ..., .envir = parent.frame()) {
   cli::cli_inform(message,
-    class = c(paste0("kb_message_", what), "kb_message"), .envir = .envir
+    class = c(paste0("kb_message_", what), "kb_message"), ..., .envir = .envir
   )
 }
 

@@ -155,11 +155,11 @@ check_times_positive <- function(y, name) {
 }
 
 family_weibull <- family_of_censored(FALSE, TRUE,
-  title = ", Weibull"
+  title = ", Weibull", called = c(Weibull = "log")
 )
 
 family_lognormal <- family_of_censored(TRUE, TRUE,
-  title = ", log-normal"
+  title = ", log-normal", called = c("log-normal" = "log")
 )
 
 # Limits of detection

@@ -3,12 +3,13 @@
 
 #' A family of counts
 #' @param title What `print()` adds; `parameters`: names of its parameters.
-#' @param object The family object that stands for it, or NULL.
+#' @param object,called The family object that stands for it, or NULL, and what
+#'   it is called then.
 #' @param draw,density,cdf,quantile,variance Functions of counts (their number, or
 #'   a probability), means, and the size of each.
 #' @noRd
 family_of_counts <- function(title, object, parameters, draw, density, cdf,
-                             quantile, variance) {
+                             quantile, variance, called = NULL) {
   # Means and sizes, element by element of f; R knows no counts of larger means
   with_size <- function(g) {
     function(fit, f, pool, chosen, y) {
@@ -18,7 +19,7 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
     }
   }
   list(
-    outcome = "numeric", object = object, title = title,
+    outcome = "numeric", object = object, called = called, title = title,
     link_label = "log mean",
     parameters = parameters,
     numbers = function(y, scaling, offset) as.double(y),
@@ -105,5 +106,6 @@ family_negbinomial <- family_of_counts(", negative binomial", NULL, "size",
   },
   cdf = function(y, mean, size) stats::pnbinom(y, size = size, mu = mean),
   quantile = negbinomial_quantile,
-  variance = function(y, mean, size) mean + mean^2 / size
+  variance = function(y, mean, size) mean + mean^2 / size,
+  called = c("negative binomial" = "log")
 )

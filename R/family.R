@@ -4,6 +4,7 @@
 #
 # * `outcome`: the kind of response, see `mould_formula()`.
 # * `object`: the family object that stands for it, c(family = "link").
+# * `called`: the same of families that R has no object for, for `family()`.
 # * `title`: what print() adds to the name of the model.
 # * `sampler`: the sampler's name for it, if that is another.
 # * `numbers`: the responses as the sampler sees them, a function of the

@@ -5,7 +5,7 @@
 # Arguments that describe the data, and arguments of a run rather than of the
 # model.
 data_arguments <- c(
-  "formula", "data", "x", "y", "weights", "offset", "na_action", "..."
+  "formula", "data", "x", "y", "weights", "offset", "na.action", "..."
 )
 run_arguments <- c("control", "seed", "progress", "keep_data")
 

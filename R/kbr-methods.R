@@ -14,7 +14,7 @@ print.kb_kbr <- function(x, digits = 3, ...) {
     "  pairs:        ", x$time, ", ",
     counted(ncol(x$data$states), "state column"),
     ", ", counted(ncol(x$data$observations), "observation column"),
-    if (settings$scale) ", standardised", "\n",
+    if (settings$scale) ", standardised", omitted_part(x), "\n",
     summaries_line(x),
     "  states:       ", feature_line(x$features$states, show), "\n",
     "  observations: ", feature_line(x$features$observations, show), "\n",
@@ -230,7 +230,8 @@ timings.kb_kbr <- function(object, ...) {
 #' @param newdata Observations, see [predict.kb_kbr()]; `NULL`: those of the
 #'   fit.
 #' @param data As `newdata`.
-#' @param level Probability of the intervals, whose limits are quantiles.
+#' @param conf.int,conf.level For `tidy()`: add intervals? Their probability.
+#' @param level Probability of the intervals of `augment()`. Limits are quantiles.
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line per observation and state, with
 #'   `row`, `term`, `estimate` (posterior mean), `std.error` (posterior sd),
@@ -248,16 +249,17 @@ NULL
 
 #' @rdname tidy.kb_kbr
 #' @export
-tidy.kb_kbr <- function(x, newdata = NULL, level = 0.9, ...) {
+tidy.kb_kbr <- function(x, newdata = NULL, conf.int = TRUE, conf.level = 0.9,
+                        ...) {
   x <- checked_fit(x, ...)
-  bands <- state_bands(x, newdata, level)
+  bands <- state_bands(x, newdata, conf.level)
   n <- nrow(bands$mean)
-  data.frame(
+  tidy_limits(data.frame(
     row = rep(seq_len(n), ncol(bands$mean)),
     term = rep(colnames(bands$mean), each = n),
     estimate = as.vector(bands$mean), std.error = as.vector(bands$sd),
     conf.low = as.vector(bands$lower), conf.high = as.vector(bands$upper)
-  )
+  ), conf.int)
 }
 
 state_bands <- function(fit, newdata, level) UseMethod("state_bands")

@@ -109,7 +109,9 @@
 #' @param scale Standardise states and observations before the kernels see
 #'   them? Results are in the units of `x`. `NULL`: `TRUE` for `"adjusted"`,
 #'   after logarithms of observations with a long tail; otherwise `FALSE`.
-#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
+#' @param na.action `"omit"` leaves rows with missing values out and says how
+#'   many, `"fail"` makes them an error. [stats::na.omit] and [stats::na.fail]
+#'   mean the same.
 #' @param seed Whole number or `NULL`, as in the other fits; recorded. Only draws
 #'   of `"adjusted"` use random numbers.
 #' @param progress As in the other fits; the rule is computed in one step.
@@ -179,11 +181,11 @@ kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
                         delta = NULL, rank = "auto", tol = NULL,
                         method = NULL, support = NULL, summaries = NULL,
                         normalize = TRUE, scale = NULL,
-                        na_action = c("fail", "omit"), seed = NULL,
+                        na.action = c("omit", "fail"), seed = NULL,
                         progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  mould <- mould_formula(formula, data, na_action, "matrix")
+  mould <- mould_formula(formula, data, na.action, "matrix")
   kbr_fit(mould, given_arguments(), match.call(), started)
 }
 
@@ -192,7 +194,7 @@ kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
 kbr.matrix <- function(x, y = NULL) {
   started <- now()
   check_no_dots(...)
-  mould <- mould_pairs(x, y, kernel_y, na_action)
+  mould <- mould_pairs(x, y, kernel_y, na.action)
   kbr_fit(mould, given_arguments(), match.call(), started)
 }
 formals(kbr.matrix) <- c(alist(x = , y = NULL), formals(kbr.formula)[-(1:2)])
@@ -233,14 +235,14 @@ kbr_fit <- function(mould, given, called, started) {
 
 # States and observations as separate arguments; no observations with a kernel
 # matrix
-mould_pairs <- function(x, y, kernel_y, na_action) {
+mould_pairs <- function(x, y, kernel_y, na.action) {
   if (is.null(y) && is.matrix(kernel_y)) {
     # A placeholder for each row: the kernel matrix has all the information.
     y <- matrix(seq_len(NROW(x)), dimnames = list(NULL, "row"))
   } else if (is.null(y)) {
     bad_argument(y, "y", "the observations, one per row of `x`")
   }
-  mould_xy(y, x, na_action, "matrix", args = c("y", "x"))
+  mould_xy(y, x, na.action, "matrix", args = c("y", "x"))
 }
 
 kbr_class <- function(method) if (method == "adjusted") "kb_kbr_adjusted"

@@ -18,7 +18,8 @@ describe_kgs <- function(x, show) {
     "  rows:         ", x$time,
     if (!is.null(x$data$weights)) " weighted", ", ",
     counted(ncol(x$data$x), "predictor"),
-    if (!isFALSE(settings$scale)) ", standardised", "\n", logs_line(x),
+    if (!isFALSE(settings$scale)) ", standardised", omitted_part(x), "\n",
+    logs_line(x),
     classes_line(x),
     "  kernel:       ", shorten(format(settings$kernel)), ", bias ",
     show(settings$bias), "\n",
@@ -98,7 +99,7 @@ summary.kb_kgs <- function(object, level = 0.9, ...) {
   structure(
     list(
       fit = object, level = level,
-      parameters = generics::tidy(object, level = level),
+      parameters = generics::tidy(object, conf.level = level),
       confusion = table(
         label = training_response(object), class = stats::fitted(object)
       ),

@@ -27,7 +27,9 @@
 #' @param warmup With new rows: iterations before draws are kept, at least 0.
 #'   `NULL`: a tenth of the first fit's warmup but at least 20; for
 #'   `method = "coordinate"`, which learns its axes in the warmup, all of it.
-#' @param na_action `"fail"`, or `"omit"` to drop new rows with missing values.
+#' @param na.action `"omit"` leaves new rows with missing values out and says how
+#'   many, `"fail"` makes them an error. [stats::na.omit] and [stats::na.fail]
+#'   mean the same.
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -60,13 +62,13 @@
 #' @export
 update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                           n_iter = NULL, warmup = NULL,
-                          na_action = c("fail", "omit"), time_limit = NULL,
+                          na.action = c("omit", "fail"), time_limit = NULL,
                           progress = NULL, until = NULL, ...) {
   started <- now()
   refuse_new_formula(newdata)
   object <- checked_fit(object, ...)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
-  na_action <- check_choice(na_action, c("fail", "omit"))
+  na.action <- check_na_action(na.action)
   progress <- check_progress(progress)
   until <- check_until(until)
   rows <- update_rows(object, newdata, newx, newy)
@@ -77,7 +79,7 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
     ))
   }
   if (!is.null(object$data$weights)) refuse_weighted_rows()
-  kept <- complete_rows(rows, na_action)
+  kept <- complete_rows(rows, na.action)
   control <- extended_control(object, n_iter, warmup)
   if (nrow(kept$x) == 0) {
     return(object)

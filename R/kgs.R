@@ -122,7 +122,9 @@
 #'   learned the logarithm of those with a long tail is taken first, as in
 #'   [bark()]; `print()` names them. `"linear"`: standardised without
 #'   logarithms. `FALSE` leaves them untouched.
-#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
+#' @param na.action `"omit"` leaves rows with missing values out and says how
+#'   many, `"fail"` makes them an error. [stats::na.omit] and [stats::na.fail]
+#'   mean the same.
 #' @param seed Whole number that determines every draw; `NULL` takes one from
 #'   R's generator. The result does not depend on the workers that run the
 #'   chains.
@@ -186,11 +188,11 @@ kgs.formula <- function(formula, data, kernel = NULL, noise = NULL, bias = 1,
                           "coordinate", "leapfrog"
                         ), rank = NULL, control = mcmc_control(
                           warmup = NULL, iter = NULL
-                        ), scale = TRUE, na_action = c("fail", "omit"),
+                        ), scale = TRUE, na.action = c("omit", "fail"),
                         seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  mould <- mould_formula(formula, data, na_action, "factor",
+  mould <- mould_formula(formula, data, na.action, "factor",
     weights = rlang::enquo(weights)
   )
   kgs_fit(mould, given_arguments(), match.call(), started)
@@ -201,7 +203,7 @@ kgs.formula <- function(formula, data, kernel = NULL, noise = NULL, bias = 1,
 kgs.matrix <- function(x, y) {
   started <- now()
   check_no_dots(...)
-  mould <- mould_xy(x, y, na_action, "factor", weights = weights)
+  mould <- mould_xy(x, y, na.action, "factor", weights = weights)
   kgs_fit(mould, given_arguments(), match.call(), started)
 }
 formals(kgs.matrix) <- c(alist(x = , y = ), formals(kgs.formula)[-(1:2)])

@@ -93,13 +93,13 @@ distinct_strings <- function() {
 }
 
 column_layout <- layout(
-  kind = strings(1, c("numeric", "factor", "matrix", "raw")),
-  levels = where(kind == "factor", distinct_strings()),
+  kind = strings(1, c("numeric", "factor", "ordered", "matrix", "raw")),
+  levels = where(kind %in% c("factor", "ordered"), distinct_strings()),
   width = where(kind == "matrix", counts(1, 1)),
   names = where(kind == "matrix", strings(width)),
-  like = where(kind == "raw", such_that(function(v) {
+  like = where(kind %in% c("numeric", "raw"), maybe(such_that(function(v) {
     is.atomic(v) && length(v) == 0
-  }, "no value of a type"))
+  }, "no value of a type")))
 )
 
 # Settings for stopping and saving a run, part of every control

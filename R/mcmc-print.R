@@ -58,6 +58,12 @@ formula_line <- function(x) {
   }
 }
 
+# Rows that the fit left out
+omitted_part <- function(x) {
+  n <- length(x$mould$omitted)
+  if (n > 0) paste0(", ", n, " with missing values left out")
+}
+
 # The classes of the training rows, with their numbers
 classes_line <- function(x) {
   counts <- table(x$data$y)

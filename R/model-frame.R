@@ -107,12 +107,12 @@ frame_variable <- function(mould, i, name, x) {
     ), "not_defined")
   }
   columns <- x[, mould$assign == term, drop = FALSE]
+  if (ncol(columns) == 1) {
+    return(unname(columns[, 1]))
+  }
   levels <- mould$xlevels[[name]]
   if (length(levels) > 1) {
     return(factor(levels[max.col(columns, "first")], levels))
-  }
-  if (ncol(columns) == 1) {
-    return(columns[, 1])
   }
   colnames(columns) <- substring(colnames(columns), nchar(name) + 1)
   columns

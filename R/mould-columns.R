@@ -7,24 +7,80 @@
 #' @srrstats {G2.4c} Levels become strings by `as.character()`.
 #' @srrstats {G2.4d} Strings become factors with the levels of the fit.
 #' @srrstats {G2.4e} Factors become indicators, responses class numbers.
-#' @srrstats {G2.11} Columns are read by type; dates and times are errors.
+#' @srrstats {G2.11} Columns are read by type; dates and times are numbers.
 #' @srrstats {G2.12} List columns are errors that name them.
 #' @srrstats {RE4.16} Novel levels in `predict()` are a warning and give `NA`.
 #' @noRd
 NULL
 
-#' Refuse columns that cannot be predictors: dates, lists, complex numbers
+# Numbers to a model, told once in fitting: days, seconds, or the unit that a
+# difference has
+is_time <- function(v) inherits(v, c("Date", "POSIXt", "difftime"))
+
+# Columns of type integer64 as doubles, whose bits are others
+plain_numbers <- function(data) {
+  for (name in names(data)[vapply(data, inherits, NA, "integer64")]) {
+    data[[name]] <- plain_number(data[[name]])
+  }
+  data
+}
+
+plain_number <- function(v) {
+  if (!inherits(v, "integer64")) {
+    return(v)
+  }
+  rlang::check_installed("bit64", "to read numbers of type integer64.")
+  to_double <- getExportedValue("bit64", "as.double.integer64")
+  if (is.matrix(v)) matrix(to_double(v), nrow(v)) else to_double(v)
+}
+
+# Say what columns of times become
+tell_times <- function(x, bare) {
+  times <- Filter(is_time, if (is.data.frame(x)) x[intersect(names(x), bare)])
+  if (length(times) > 0) {
+    unit <- vapply(times, time_unit, "")
+    kb_inform(c(
+      "Times enter as numbers: {.val {names(times)}} in {unit}.",
+      i = "For weekdays or months, add factors made from them."
+    ), "times", columns = names(times))
+  }
+}
+
+# Say what kernels see of ordered factors
+tell_ordered <- function(frame) {
+  ordered <- names(Filter(is.ordered, if (is.data.frame(frame)) frame))
+  if (length(ordered) > 0) {
+    kb_inform(c(
+      "Kernels see the scores 1, 2, ... of the levels of ordered factors:
+       {.val {ordered}}.",
+      i = "{.code factor(x, ordered = FALSE)} gives one column per level."
+    ), "ordered", columns = ordered)
+  }
+}
+
+time_unit <- function(v) {
+  if (inherits(v, "difftime")) {
+    units(v)
+  } else if (inherits(v, "Date")) {
+    "days since 1970"
+  } else {
+    "seconds since 1970"
+  }
+}
+
+#' Refuse columns that cannot be predictors: lists, complex numbers
 #'
-#' @param bare The columns that enter as they are; functions may take dates.
+#' @param bare The columns that enter as they are; functions may take others.
 #' @noRd
 check_columns <- function(x, bare, arg) {
   for (name in if (is.data.frame(x)) names(x)) {
     v <- x[[name]]
-    known <- is.numeric(v) || NCOL(v) == 1 &&
+    known <- is.numeric(v) || is_time(v) || NCOL(v) == 1 &&
       (is.logical(v) || is.factor(v) || is.character(v))
     if (!(known || is.atomic(v) && !name %in% bare)) {
       refuse(arg, "data", "has a column {.val {name}} that cannot be used.",
-        "It is {describe(v)}: not numeric, logical, a factor or character.",
+        "It is {describe(v)}: not numeric, logical, a time, a factor or
+         character.",
         "Convert it first, for instance with {.fun as.numeric}.", columns = name
       )
     }
@@ -41,17 +97,23 @@ learn_columns <- function(x, predictors, bare) {
 }
 
 #' @param bare If not, functions of the formula need it with its own type.
-#' @return List of `kind` ("numeric", "factor", "matrix", "raw"), and `levels`,
-#'   `width` and `names`, or `like` (no value of the type) where they apply.
+#' @return List of `kind` ("numeric", "factor", "ordered", "matrix", "raw"), and
+#'   `levels`, `width` and `names`, or `like` (no value of the type) where they
+#'   apply; of times `like`, too.
 #' @noRd
 learn_column <- function(v, bare) {
   if (is.numeric(v) && NCOL(v) > 1) {
     names <- if (is.null(colnames(v))) seq_len(ncol(v)) else colnames(v)
     list(kind = "matrix", width = ncol(v), names = as.character(names))
+  } else if (bare && is_time(v)) {
+    list(kind = "numeric", like = v[0])
   } else if (is.numeric(v) || (bare && is.logical(v))) {
     list(kind = "numeric")
   } else if (bare) {
-    list(kind = "factor", levels = known_levels(v))
+    list(
+      kind = if (is.ordered(v)) "ordered" else "factor",
+      levels = known_levels(v)
+    )
   } else {
     list(kind = "raw", like = v[0])
   }
@@ -66,7 +128,9 @@ known_levels <- function(v) {
 # Each level becomes a column: a factor with a level for most rows is an
 # identifier
 check_levels <- function(columns, n, arg) {
-  levels <- vapply(columns, function(column) length(column$levels), 1L)
+  levels <- vapply(columns, function(column) {
+    if (column$kind == "factor") length(column$levels) else 0L
+  }, 1L)
   check_memory(as.double(n) * sum(levels), "The indicators of the factors",
     "Drop columns with very many levels, or bin them."
   )
@@ -81,7 +145,7 @@ check_levels <- function(columns, n, arg) {
 }
 
 all_numeric <- function(columns) {
-  all(vapply(columns, `[[`, "", "kind") == "numeric")
+  all(vapply(columns, `[[`, "", "kind")  == "numeric")
 }
 
 # Predictors as engines and formulas read them; other columns stay
@@ -98,17 +162,19 @@ clean_columns <- function(x, columns, arg) {
 
 clean_column <- function(v, column, name, arg) {
   unknown <- is.logical(v) && all(is.na(v))
-  if (column$kind == "raw") v <- cast_column(v, column$like, name, arg)
+  if (!is.null(column$like)) v <- cast_column(v, column$like, name, arg)
   fits <- switch(column$kind,
-    numeric = (is.numeric(v) || is.logical(v)) && NCOL(v) == 1,
+    numeric = fits_numbers(v, column$like) || unknown,
     matrix = is.numeric(v) && identical(ncol(v), column$width),
-    factor = is.factor(v) || is.character(v) || unknown,
+    factor = , ordered = is.factor(v) || is.character(v) || unknown,
     raw = identical(class(v), class(column$like)) || unknown
   )
   if (!fits) {
     wanted <- switch(column$kind,
-      numeric = "numeric", matrix = paste(column$width, "numeric columns"),
-      factor = "a factor or character", raw = describe(column$like)
+      numeric = if (is.null(column$like)) "numeric" else
+        paste("a", class(column$like)[[1]]), matrix = paste(column$width, "numeric columns"),
+      factor = , ordered = "a factor or character",
+      raw = describe(column$like)
     )
     refuse(arg, "columns",
       "has a column {.val {name}} that is not {wanted}, as in fitting.",
@@ -118,8 +184,23 @@ clean_column <- function(v, column, name, arg) {
   switch(column$kind,
     numeric = as.double(v),
     matrix = matrix(as.double(v), nrow(v), dimnames = list(NULL, column$names)),
-    factor = clean_factor(v, column$levels, name, arg), raw = v
+    factor = clean_factor(v, column$levels, name, arg),
+    ordered = ordered_column(v, column$levels, name, arg), raw = v
   )
+}
+
+# Numbers, or times of the same kind
+fits_numbers <- function(v, like) {
+  if (NCOL(v) > 1) {
+    return(FALSE)
+  }
+  same <- !is.null(like) && identical(class(v), class(like))
+  same || !is_time(v) && (is.numeric(v) || is.logical(v))
+}
+
+ordered_column <- function(v, levels, name, arg) {
+  warn_novel(v, levels, name, arg)
+  factor(as.character(v), levels = levels, ordered = TRUE)
 }
 
 # A column in the form that functions of the formula had in fitting: its type,
@@ -162,12 +243,14 @@ warn_novel <- function(v, levels, name, arg) {
   }
 }
 
-# Every level gets a column: to a kernel the levels are symmetric
+# Every level gets a column: to a kernel the levels are symmetric; if they are
+# ordered, their distance counts
 indicator_matrix <- function(x) {
   if (is.matrix(x)) {
     return(x)
   }
   parts <- Map(function(v, name) {
+    if (is.ordered(v)) v <- as.double(v)
     inner <- if (is.factor(v)) levels(v) else colnames(v)
     if (is.factor(v)) v <- outer(as.integer(v), seq_along(inner), `==`) + 0
     matrix(v, NROW(v), NCOL(v), dimnames = list(NULL, paste0(name, inner)))

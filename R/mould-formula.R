@@ -211,9 +211,15 @@ evaluate_formula <- function(terms, data, xlevels, arg) {
     terms <- attr(frame, "terms")
     response <- attr(terms, "response")
     y <- if (response > 0) frame[[response]]
+    if (is.null(xlevels)) tell_ordered(frame[-response])
     for (name in names(frame)[setdiff(seq_along(frame), response)]) {
       v <- frame[[name]]
-      if (is.factor(v) || is.character(v)) {
+      if (is.ordered(v)) {
+        if (is.null(xlevels[[name]])) xlevels[[name]] <- known_levels(v)
+        frame[[name]] <- as.double(
+          ordered_column(v, xlevels[[name]], name, arg)
+        )
+      } else if (is.factor(v) || is.character(v)) {
         if (is.null(xlevels[[name]])) xlevels[[name]] <- known_levels(v)
         frame[[name]] <- clean_factor(v, xlevels[[name]], name, arg)
       } else if (is.logical(v)) {
@@ -232,8 +238,8 @@ evaluate_formula <- function(terms, data, xlevels, arg) {
 
 # model.matrix() with a column for each level of each factor, no intercept
 one_hot_matrix <- function(terms, frame, xlevels) {
-  # A factor with one level is a constant by now.
-  xlevels <- xlevels[lengths(xlevels) > 1]
+  # A factor with one level is a constant by now, an ordered one its scores.
+  xlevels <- xlevels[vapply(frame[names(xlevels)], is.factor, NA)]
   contrasts <- lapply(xlevels, stats::contr.treatment, contrasts = FALSE)
   attr(terms, "intercept") <- 0L
   stats::model.matrix(terms, frame,

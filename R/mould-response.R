@@ -52,6 +52,8 @@ single_column <- function(y) {
 #' @noRd
 check_outcome <- function(y, outcome, arg, n, rows_of, levels = NULL) {
   value <- if (outcome == "matrix") y else single_column(y)
+  value <- if (is.data.frame(value)) plain_numbers(value) else
+    plain_number(value)
   if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
     value <- as.matrix(value)
   }

@@ -29,10 +29,10 @@ NULL
 #'   and `assign` (the term of each column of `x`). If there are terms beside
 #'   kernels also `mixed`, see `mixed_learn()`, and their columns `mixed_x`.
 #' @noRd
-mould_formula <- function(formula, data, na_action = c("fail", "omit"),
+mould_formula <- function(formula, data, na.action = c("omit", "fail"),
                           outcome = outcome_kinds, weights = NULL,
                           plain = NULL) {
-  na_action <- check_choice(na_action, c("fail", "omit"))
+  na.action <- check_na_action(na.action)
   arg <- "data"
   if (missing(data)) {
     refuse(arg, "data", "is missing.",
@@ -50,7 +50,7 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
   weights <- evaluate_weights(weights, data)
   settled <- settle_rows(
     data[unique(c(given$outcomes, given$predictors, parts$names$groups))],
-    given$predictors, given$bare, list(weights = weights), na_action, arg,
+    given$predictors, given$bare, list(weights = weights), na.action, arg,
     open_columns(given)
   )
   if (identical(outcome, "matrix")) {
@@ -59,7 +59,7 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
   found <- evaluate_formula(given$terms, settled$data, NULL, arg)
   outcome <- outcome_kind(found$y, outcome[[1]])
   y <- check_outcome(found$y, outcome, given$outcome_name, nrow(found$x), arg)
-  new_mould(found$x, y, weights, settled, names, na_action, arg,
+  new_mould(found$x, y, weights, settled, names, na.action, arg,
     interface = "formula", positional = FALSE, outcome = outcome,
     outcome_name = given$outcome_name, outcome_columns = given$outcomes,
     formula = plain_formula(formula), terms = found$terms,
@@ -90,10 +90,10 @@ kernel_fields <- function(fields, found, data) {
 #' @param args The user's names for predictors and response.
 #' @param mixed NULL, or terms beside kernels, see `mixed_frame()`.
 #' @noRd
-mould_xy <- function(x, y, na_action = c("fail", "omit"),
+mould_xy <- function(x, y, na.action = c("omit", "fail"),
                      outcome = outcome_kinds, weights = NULL,
                      args = c("x", "y"), mixed = NULL) {
-  na_action <- check_choice(na_action, c("fail", "omit"))
+  na.action <- check_na_action(na.action)
   arg <- args[[1]]
   if (missing(y)) {
     refuse(args[[2]], "outcome", "is missing.",
@@ -112,12 +112,13 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
   parts <- if (!is.null(mixed)) frame_parts(mixed)
   others <- stats::setNames(list(y, weights), c(args[[2]], "weights"))
   settled <- settle_rows(
-    x, colnames(x), colnames(x), c(others, mixed), na_action, arg
+    x, colnames(x), colnames(x), c(others, mixed), na.action, arg
   )
   mixed <- if (!is.null(mixed)) pick_rows(mixed, settled$kept)
+  tell_ordered(settled$data)
   new_mould(
     indicator_matrix(settled$data), pick_rows(y, settled$kept), weights,
-    settled, names, na_action, arg,
+    settled, names, na.action, arg,
     interface = "xy", positional = positional, outcome = outcome,
     outcome_name = args[[2]],
     mixed = if (!is.null(mixed)) mixed_learn(parts, mixed, arg),
@@ -142,20 +143,25 @@ without_columns <- function(data, columns) {
 #'
 #' @param open Columns that only the response judges.
 #' @param others Other data of these rows, by name: vectors, matrices or NULL.
-#' @return List of `n` (how many rows were given), `kept` (which stay), `data`
-#'   (these rows, as engines and formulas read them) and `columns` (of the
-#'   predictors).
+#' @return List of `n` (how many rows were given), `kept` (which stay),
+#'   `missing` (where values are, or NULL), `data` (the kept rows, as engines and
+#'   formulas read them) and `columns` (of the predictors).
 #' @noRd
-settle_rows <- function(data, predictors, bare, others, na_action, arg,
+settle_rows <- function(data, predictors, bare, others, na.action, arg,
                         open = character()) {
   check_columns(data, bare, arg)
+  tell_times(data, bare)
   judged <- without_columns(data, open)
   refuse_infinite(judged, arg)
-  kept <- rows_kept(judged, na_action, arg)
+  kept <- rows_kept(judged, na.action, arg)
   for (name in names(others)) {
-    kept <- kept & rows_kept(others[[name]], na_action, name)
+    kept <- kept & rows_kept(others[[name]], na.action, name)
   }
   out <- list(n = nrow(data), kept = which(kept))
+  if (!all(kept)) {
+    others <- others[vapply(others, anyNA, NA)]
+    out$missing <- c(columns_where(judged, anyNA, arg), names(others))
+  }
   data <- pick_rows(data, out$kept)
   refuse_no_rows(data, arg)
   out$columns <- learn_columns(data, predictors, bare)
@@ -169,7 +175,7 @@ settle_rows <- function(data, predictors, bare, others, na_action, arg,
 #' @param weights Of all rows given, as are their `names`.
 #' @param ... Other elements of the mould.
 #' @noRd
-new_mould <- function(x, y, weights, settled, names, na_action, arg, ...) {
+new_mould <- function(x, y, weights, settled, names, na.action, arg, ...) {
   mould <- list(...)
   if (is.null(mould$fields)) mould$fields <- NULL
   if (is.null(mould$mixed)) {
@@ -180,10 +186,10 @@ new_mould <- function(x, y, weights, settled, names, na_action, arg, ...) {
     refuse_infinite(mould$mixed_x, arg)
   }
   refuse_infinite(x, arg)
-  fine <- rows_kept(x, na_action, arg) &
-    rows_kept(y, na_action, mould$outcome_name)
+  fine <- rows_kept(x, na.action, arg) &
+    rows_kept(y, na.action, mould$outcome_name)
   if (!is.null(mould$mixed)) {
-    fine <- fine & rows_kept(mould$mixed_x, na_action, arg)
+    fine <- fine & rows_kept(mould$mixed_x, na.action, arg)
   }
   fine <- which(fine)
   if (!is.null(mould$mixed)) mould$mixed_x <- pick_rows(mould$mixed_x, fine)
@@ -195,9 +201,11 @@ new_mould <- function(x, y, weights, settled, names, na_action, arg, ...) {
   # New responses are matched to the levels of the fit.
   if (mould$outcome == "ordered") mould$outcome <- "factor"
   kept <- settled$kept[fine]
+  omitted <- setdiff(seq_len(settled$n), kept)
+  inform_omitted(omitted, settled$n, settled$missing)
   structure(c(list(x = x, y = y, weights = weights[kept]), mould, list(
     columns = settled$columns, x_names = as.character(colnames(x)), n_rows = settled$n,
-    omitted = setdiff(seq_len(settled$n), kept), row_names = names[kept],
+    omitted = omitted, row_names = names[kept],
     levels = levels(y)
   )), class = "kb_mould")
 }

@@ -63,10 +63,110 @@ name_predictions <- function(out, type, names) {
   if (type == "draws") out else name_rows(out, names)
 }
 
-# A data frame of the training predictors
+# The training rows as the data had them: variables of the formula, or the
+# columns of `x`, and the response
 training_frame <- function(fit) {
-  out <- as.data.frame(training_x(fit))
+  out <- if (is.null(fit$mould$formula)) {
+    cbind(
+      given_columns(fit$mould, training_x(fit)),
+      response_frame(fit, ".response")
+    )
+  } else {
+    formula_frame(fit)
+  }
+  out <- restore_columns(out, fit$mould$columns)
   names <- training_names(fit)
   if (!is.null(names)) rownames(out) <- make.unique(names)
   out
+}
+
+# The response as one column, or as many as it has
+response_frame <- function(fit, name) {
+  y <- pick_rows(fit$data$y, training_rows(fit))
+  if (is.matrix(y)) {
+    return(as.data.frame(y, row.names = seq_len(nrow(y))))
+  }
+  stats::setNames(data.frame(y), name)
+}
+
+# The model frame, with the terms beside kernels; the fit's matrix where it does
+# not keep a variable
+formula_frame <- function(fit) {
+  inputs <- tryCatch({
+    out <- stats::model.frame(fit)
+    attr(out, "terms") <- NULL
+    out[-1]
+  }, kb_error_not_defined = function(cnd) as.data.frame(training_x(fit)))
+  beside <- fit$data$mixed[training_rows(fit), , drop = FALSE]
+  beside <- mixed_frame_of(fit$mould$mixed, beside)
+  out <- cbind(response_frame(fit, fit$mould$outcome_name), inputs)
+  more <- setdiff(names(beside), names(out))
+  out[more] <- beside[more]
+  out
+}
+
+# Columns of `x` from its indicators
+given_columns <- function(mould, x) {
+  widths <- column_widths(mould$columns)
+  ends <- cumsum(widths)
+  out <- Map(function(column, end, width) {
+    part <- x[, end - width + seq_len(width), drop = FALSE]
+    if (column$kind == "factor" && width > 1) {
+      return(factor(column$levels[max.col(part, "first")], column$levels))
+    }
+    if (width == 1) unname(part[, 1]) else part
+  }, mould$columns, ends, widths)
+  as.data.frame(out, optional = TRUE)
+}
+
+# Scores as ordered factors, numbers as times
+restore_columns <- function(out, columns) {
+  for (name in intersect(names(out), names(columns))) {
+    column <- columns[[name]]
+    v <- out[[name]]
+    if (column$kind == "ordered") {
+      out[[name]] <- factor(column$levels[v], column$levels, ordered = TRUE)
+    } else if (column$kind == "numeric" && !is.null(column$like)) {
+      out[[name]] <- `attributes<-`(v, attributes(column$like))
+    }
+  }
+  out
+}
+
+# Linear columns, groups and the offset
+mixed_frame_of <- function(recipe, columns) {
+  if (is.null(recipe)) {
+    return(NULL)
+  }
+  groups <- Map(function(group, at) {
+    factor(group$levels[columns[, at[[1]]]], group$levels)
+  }, recipe$groups, recipe$group_columns)
+  names(groups) <- vapply(recipe$groups, `[[`, "", "label")
+  groups <- groups[!duplicated(names(groups))]
+  factors <- linear_factors(recipe$linear, columns)
+  others <- colnames(columns)[c(recipe$linear_columns, recipe$offset_column)]
+  others <- setdiff(others, unlist(lapply(factors, attr, "columns")))
+  factors <- lapply(factors, structure, columns = NULL)
+  out <- c(as.list(as.data.frame(columns[, others, drop = FALSE])),
+    factors, groups
+  )
+  if (length(out) > 0) as.data.frame(out, optional = TRUE)
+}
+
+# Factors of linear terms, from their contrasts
+linear_factors <- function(linear, columns) {
+  found <- lapply(names(linear$contrasts), function(name) {
+    levels <- linear$xlevels[[name]]
+    given <- linear$contrasts[[name]]
+    coding <- if (is.matrix(given)) given else match.fun(given)(levels)
+    wanted <- paste0(name, colnames(coding))
+    if (all(wanted %in% colnames(columns))) {
+      apart <- squared_distances(columns[, wanted, drop = FALSE], coding)
+      structure(factor(levels[max.col(-apart, "first")], levels),
+        columns = wanted
+      )
+    }
+  })
+  names(found) <- names(linear$contrasts)
+  Filter(Negate(is.null), found)
 }

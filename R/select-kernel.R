@@ -82,12 +82,12 @@ select_kernel.formula <- function(formula, data, bandwidths = NULL,
                                   rank = NULL, control = mcmc_control(
                                     warmup = 200, iter = 300
                                   ), scale = TRUE,
-                                  na_action = c("fail", "omit"),
+                                  na.action = c("omit", "fail"),
                                   n_temps = NULL, warmup = 100, iter = 500,
                                   chains = 4, volume = FALSE, seed = NULL,
                                   progress = NULL, ...) {
   check_no_dots(...)
-  mould <- mould_formula(formula, data, na_action, "factor")
+  mould <- mould_formula(formula, data, na.action, "factor")
   choose_kernel(mould, given_arguments())
 }
 
@@ -95,7 +95,7 @@ select_kernel.formula <- function(formula, data, bandwidths = NULL,
 #' @export
 select_kernel.matrix <- function(x, y) {
   check_no_dots(...)
-  mould <- mould_xy(x, y, na_action, "factor")
+  mould <- mould_xy(x, y, na.action, "factor")
   choose_kernel(mould, given_arguments())
 }
 formals(select_kernel.matrix) <- c(

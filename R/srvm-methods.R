@@ -74,7 +74,7 @@ describe_model <- function(x) {
     " (", distinct,
     if (is_bounded(memory)) " candidates), " else " distinct), ",
     ncol(x$data$x), if (ncol(x$data$x) == 1) " predictor" else " predictors",
-    if (!isFALSE(x$settings$scale)) ", standardised", "\n",
+    if (!isFALSE(x$settings$scale)) ", standardised", omitted_part(x), "\n",
     logs_line(x),
     if (is_bounded(memory)) paste0("  memory:       ", format(memory), "\n")
   )
@@ -134,7 +134,7 @@ summary.kb_srvm <- function(object, level = 0.9, ...) {
   structure(
     list(
       fit = object, level = level,
-      parameters = generics::tidy(object, level = level),
+      parameters = generics::tidy(object, conf.level = level),
       kernels = if (names_kernels(object)) kernel_posterior(object),
       centres = frequent_centres(object),
       diagnostics = diagnostics(object)
@@ -200,7 +200,9 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #'   interrupt or a time limit an open connection is at the first row that is
 #'   not in the fit.
 #' @param newx,newy For x/y fits: predictors and response.
-#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
+#' @param na.action `"omit"` leaves rows with missing values out and says how
+#'   many, `"fail"` makes them an error. [stats::na.omit] and [stats::na.fail]
+#'   mean the same.
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -238,7 +240,7 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' tail(ess(more), 1)
 #' @export
 update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
-                           na_action = c("fail", "omit"), time_limit = NULL,
+                           na.action = c("omit", "fail"), time_limit = NULL,
                            progress = NULL, n_moves = NULL, particles = NULL,
                            rows = 1000, header = TRUE, weights = NULL,
                            offset = NULL, ...) {
@@ -248,14 +250,14 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   object <- checked_fit(object, ...)
   mixed <- check_new_mixed(object, NULL, NULL, offset)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
-  na_action <- check_choice(na_action, c("fail", "omit"))
+  na.action <- check_na_action(na.action)
   progress <- check_progress(progress)
   if (inherits(newdata, "connection")) {
     if (!is.null(n_moves) || !is.null(particles)) {
       object <- stats::update(object, n_moves = n_moves, particles = particles)
     }
     return(update_from_connection(
-      object, newdata, rows, header, na_action, time_limit, progress, weights
+      object, newdata, rows, header, na.action, time_limit, progress, weights
     ))
   }
   refuse_without_connection(c(
@@ -267,7 +269,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   ))
   if (!is.null(rows)) {
     rows <- weigh_rows(object, rows, weights, newdata, newx)
-    rows <- complete_rows(rows, na_action)
+    rows <- complete_rows(rows, na.action)
   }
   changed <- !is.null(n_moves) || !is.null(particles)
   if (changed) object <- srvm_rejuvenate(object, n_moves, particles)
@@ -367,15 +369,16 @@ refuse_rowless <- function(rows, given) {
   }
 }
 
-complete_rows <- function(rows, na_action) {
-  if (na_action == "fail" && !all(rows$complete)) {
+complete_rows <- function(rows, na.action) {
+  if (na.action == "fail" && !all(rows$complete)) {
     kb_abort(c(
       "The new rows must be complete.",
       x = "{sum(!rows$complete)} of {length(rows$complete)} have missing
            values.",
-      i = "{.code na_action = \"omit\"} drops them."
+      i = "{.code na.action = \"omit\"} drops them."
     ), "missing")
   }
+  inform_omitted(which(!rows$complete), length(rows$complete))
   list(
     x = rows$x[rows$complete, , drop = FALSE], y = rows$y[rows$complete],
     names = rows$names[rows$complete], weights = rows$weights[rows$complete]

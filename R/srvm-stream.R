@@ -8,7 +8,7 @@
 #' @param header TRUE where the first line has the names, or these names.
 #' @param weights A quosure, for each batch.
 #' @noRd
-update_from_connection <- function(object, connection, rows, header, na_action,
+update_from_connection <- function(object, connection, rows, header, na.action,
                                    time_limit, progress, weights) {
   if (object$mould$interface == "xy") {
     kb_abort(c(
@@ -41,7 +41,7 @@ update_from_connection <- function(object, connection, rows, header, na_action,
     # The quality is checked only once, at the end.
     object <- withCallingHandlers(
       rlang::inject(stats::update(object,
-        newdata = batch, na_action = na_action, time_limit = left,
+        newdata = batch, na.action = na.action, time_limit = left,
         progress = progress, weights = !!weights
       )),
       kb_warning_low_ess = function(w) invokeRestart("muffleWarning"),

@@ -236,8 +236,9 @@ NULL
 #'   interface they are looked up in `data` first.
 #' @param offset With `x` and `y`: `NULL`, or a number per row that is added to
 #'   f. A formula has it itself.
-#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values,
-#'   weights and offsets included.
+#' @param na.action `"omit"` leaves rows with missing values, weights or offsets
+#'   out and says how many, `"fail"` makes them an error. [stats::na.omit] and
+#'   [stats::na.fail] mean the same.
 #' @param seed Whole number that determines every draw; `NULL` takes one from
 #'   R's generator. The result does not depend on `threads` or workers.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -343,14 +344,14 @@ srvm.formula <- function(formula, data, kernel = NULL,
                          intercept = TRUE, family = NULL,
                          memory = srvm_memory(), reference = NULL,
                          weights = NULL, offset = NULL,
-                         na_action = c("fail", "omit"), seed = NULL,
+                         na.action = c("omit", "fail"), seed = NULL,
                          progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   refuse_with_reference(reference, names(match.call()))
   family <- srvm_family(family, reference)
   refuse_parts_twice(c(offset = !missing(offset)), "y ~ x + offset(o)")
-  mould <- mould_formula(formula, data, na_action, family_outcome(family),
+  mould <- mould_formula(formula, data, na.action, family_outcome(family),
     weights = rlang::enquo(weights), plain = "offset"
   )
   note_numbers(family, mould)
@@ -364,7 +365,7 @@ srvm.matrix <- function(x, y) {
   check_no_dots(...)
   refuse_with_reference(reference, names(match.call()))
   family <- srvm_family(family, reference)
-  mould <- mould_xy(x, y, na_action, family_outcome(family),
+  mould <- mould_xy(x, y, na.action, family_outcome(family),
     weights = weights, mixed = list(offset = offset)
   )
   note_numbers(family, mould)

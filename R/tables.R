@@ -11,15 +11,16 @@
 #' @srrstats {G2.10} Columns are taken by `[[` and `drop = FALSE`, so that
 #'   tibbles and data frames are the same.
 #' @srrstats {G2.13} Missing values are found before any engine sees the data.
-#' @srrstats {G2.14} `na_action` of all fit functions.
-#' @srrstats {G2.14a} `na_action = "fail"`, the default, names rows and columns.
-#' @srrstats {G2.14b} `na_action = "omit"` leaves rows out; the fit knows which.
+#' @srrstats {G2.14} `na.action` of all fit functions.
+#' @srrstats {G2.14a} `na.action = "fail"` names rows and columns.
+#' @srrstats {G2.14b} `na.action = "omit"`, the default, leaves rows out with a
+#'   message; the fit knows which.
 #' @srrstats {G2.15} No function assumes complete data: fit functions check
 #'   them, rows with `NA` predict `NA`.
 #' @srrstats {G2.16} `Inf` and `NaN` are errors that name the column.
 #' @srrstats {BS3.0} Help pages of all fit functions say what happens to missing
-#'   values, under `na_action`.
-#' @srrstats {RE2.1} `na_action` for `NA`; `Inf` and `NaN` are errors.
+#'   values, under `na.action`.
+#' @srrstats {RE2.1} `na.action` for `NA`; `Inf` and `NaN` are errors.
 #' @noRd
 NULL
 
@@ -50,7 +51,7 @@ check_table <- function(data, arg) {
       "Of another length: {.val {odd}}.", columns = odd
     )
   }
-  data <- as.data.frame(data)
+  data <- plain_numbers(as.data.frame(data))
   check_names(names(data), arg)
   refuse_no_rows(data, arg)
   data
@@ -61,6 +62,7 @@ check_predictors <- function(x, arg) {
   if (is.data.frame(x)) {
     x <- check_table(x, arg)
   } else {
+    x <- plain_number(x)
     if (!(is.numeric(x) || is.logical(x)) || length(dim(x)) > 2) {
       refuse(arg, "data",
         "must be a numeric matrix, a data frame or a numeric vector.",
@@ -155,18 +157,43 @@ complete_cases <- function(x) {
   if (length(x) == 0) rep(TRUE, NROW(x)) else stats::complete.cases(x)
 }
 
+#' "omit" or "fail", also as functions or names of the stats package
+#' @noRd
+check_na_action <- function(na.action) {
+  known <- c("omit", "fail")
+  for (name in known) {
+    f <- paste0("na.", name)
+    same <- identical(na.action, getExportedValue("stats", f))
+    if (same || identical(na.action, f)) na.action <- name
+  }
+  check_choice(na.action, known)
+}
+
+#' @param rows Which of `n` rows are left out; `columns` in which values are
+#'   missing, if known.
+#' @noRd
+inform_omitted <- function(rows, n, columns = NULL) {
+  if (length(rows) > 0) {
+    kb_inform(c(
+      "Missing values: {length(rows)} of {n} row{?s} {cli::qty(length(rows))}
+       {?is/are} left out.",
+      i = if (length(columns) > 0) "Missing in {.val {columns}}."
+    ), "omitted", rows = rows)
+  }
+}
+
 #' Which rows stay: all (or an error) for "fail", the complete for "omit"
 #' @param x A table, a vector, or NULL.
 #' @noRd
-rows_kept <- function(x, na_action, arg) {
+rows_kept <- function(x, na.action, arg) {
   complete <- if (is.null(x)) TRUE else complete_cases(x)
-  if (na_action == "fail" && !all(complete)) {
+  if (na.action == "fail" && !all(complete)) {
     columns <- columns_where(x, anyNA, arg)
     rows <- which(!complete)
     refuse(arg, "missing",
       "has missing values in {length(rows)} of {NROW(x)} row{?s}.",
       "Missing in {.val {columns}}.",
-      "Use {.code na_action = \"omit\"} to drop these rows.",
+      "Use {.code na.action = \"omit\"} to drop these rows.",
       columns = columns, rows = rows
     )
   }

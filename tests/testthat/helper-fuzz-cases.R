@@ -480,7 +480,7 @@ fuzz_cases <- function() {
       srvm_call = call_case(srvm, y ~ x,
         data = sinc, kernel = k, prior = srvm_prior(), control = small,
         order = "given", scale = TRUE, intercept = TRUE, family = NULL,
-        memory = srvm_memory(), reference = NULL, na_action = "fail",
+        memory = srvm_memory(), reference = NULL, na.action = "fail",
         seed = 1, progress = FALSE, method = "smc"
       ),
       srvm_xy_call = call_case(srvm, as.matrix(sinc["x"]),
@@ -490,7 +490,7 @@ fuzz_cases <- function() {
       bark_call = call_case(bark, y ~ x,
         data = sinc, family = NULL, prior = bark_prior_paper(),
         control = tiny_chains(), weights = NULL, scale = TRUE,
-        prior_only = FALSE, na_action = "fail", seed = 1, progress = FALSE
+        prior_only = FALSE, na.action = "fail", seed = 1, progress = FALSE
       ),
       bark_xy_call = call_case(bark, as.matrix(three[1:2]),
         y = three$y, family = NULL, prior = bark_prior_paper(),
@@ -499,12 +499,12 @@ fuzz_cases <- function() {
       kgs_call = call_case(kgs, y ~ .,
         data = circle, kernel = k, noise = noise_beta(), bias = 1, nugget = 0,
         method = "hmc", rank = NULL, control = tiny_chains(), scale = TRUE,
-        na_action = "fail", seed = 1, progress = FALSE
+        na.action = "fail", seed = 1, progress = FALSE
       ),
       kbr_call = call_case(kbr, x ~ y,
         data = pairs_of(), kernel_x = k, kernel_y = kernel_gaussian(),
         prior = NULL, eps = 0.01, delta = 0.02, rank = "auto", tol = NULL,
-        method = "kbr", normalize = TRUE, scale = FALSE, na_action = "fail",
+        method = "kbr", normalize = TRUE, scale = FALSE, na.action = "fail",
         seed = 1, progress = FALSE
       ),
       kbr_hmm_call = call_case(kbr_hmm, hmm_pairs()$states,
@@ -534,7 +534,7 @@ fuzz_cases <- function() {
       ),
       srvm_update = update_case(
         srvm(y ~ x, sinc, kernel = k, control = small, seed = 1),
-        newdata = new, na_action = "fail", time_limit = 1, n_moves = NULL,
+        newdata = new, na.action = "fail", time_limit = 1, n_moves = NULL,
         particles = NULL
       ),
       srvm_xy_update = update_case(

@@ -57,7 +57,7 @@ test_that("summary adds parameters, predictors and centres", {
     expect_output(print(out), "Most frequent centres")
   }
   expect_identical(
-    summary(fits$plane, level = 0.5)$parameters, tidy(fits$plane, level = 0.5)
+    summary(fits$plane, level = 0.5)$parameters, tidy(fits$plane, conf.level = 0.5)
   )
   expect_error(summary(fits$plane, level = 2), class = "kb_error_argument")
 })
@@ -199,7 +199,7 @@ test_that("diagnostics cover the quantities that users look at", {
 
 test_that("tidy, glance and augment", {
   fit <- fits$plane
-  table <- tidy(fit, level = 0.8)
+  table <- tidy(fit, conf.level = 0.8)
   expect_identical(table$term, c("sigma", "J", "d"))
   draws <- as_draws(fit)
   expect_equal(table$estimate[1:2], c(mean(draws$sigma), mean(draws$J)))

@@ -37,7 +37,9 @@ test_that("input that is not data is refused", {
     class = "kb_error_argument"
   )
   expect_error(bark(c(1, Inf, 2), 1:3), class = "kb_error_infinite")
-  expect_error(bark(c(1, NA, 2), 1:3), class = "kb_error_missing")
+  expect_error(bark(c(1, NA, 2), 1:3, na.action = "fail"),
+    class = "kb_error_missing"
+  )
 })
 
 # Families ---------------------------------------------------------------------
@@ -166,14 +168,14 @@ test_that("weights are found in the data, and stay with their rows", {
   holes <- data
   holes$x1[[2]] <- NA
   holes$w[[5]] <- NA
-  expect_error(bark(y ~ x1, holes, weights = w), "missing",
+  expect_error(bark(y ~ x1, holes, weights = w, na.action = "fail"), "missing",
     class = "kb_error_missing"
   )
-  fit <- bark_quick(y ~ x1, holes, weights = w, na_action = "omit")
+  fit <- bark_quick(y ~ x1, holes, weights = w, na.action = "omit")
   expect_identical(fit$data$weights, data$w[-c(2, 5)])
   expect_identical(fit$mould$omitted, c(2L, 5L))
   expect_identical(fit$data$y, data$y[-c(2, 5)])
-  fit <- bark_quick(holes["x1"], holes$y, weights = holes$w, na_action = "omit")
+  fit <- bark_quick(holes["x1"], holes$y, weights = holes$w, na.action = "omit")
   expect_identical(fit$data$weights, data$w[-c(2, 5)])
 })
 

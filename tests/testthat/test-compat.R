@@ -114,7 +114,7 @@ test_that("the intercept's draws equal f without centres", {
 
 test_that("tidy has means, standard deviations and intervals", {
   for (fit in fits) {
-    out <- tidy(fit, level = 0.8)
+    out <- tidy(fit, conf.level = 0.8)
     expect_s3_class(out, "data.frame", exact = TRUE)
     expect_named(
       out, c("term", "estimate", "std.error", "conf.low", "conf.high")
@@ -133,16 +133,19 @@ test_that("tidy has means, standard deviations and intervals", {
       expect_lte(sum(w[v < out$conf.high[[i]]]), 0.9 + 1e-9)
     }
   }
-  wide <- tidy(line, level = 0.99)
-  narrow <- tidy(line, level = 0.5)
+  wide <- tidy(line, conf.level = 0.99)
+  narrow <- tidy(line, conf.level = 0.5)
   expect_identical(wide$estimate, narrow$estimate)
   expect_true(all(wide$conf.low <= narrow$conf.low))
   expect_true(all(wide$conf.high >= narrow$conf.high))
-  expect_identical(tidy(line), tidy(line, level = 0.9))
+  expect_identical(tidy(line), tidy(line, conf.level = 0.9))
   expect_identical(tidy(single)$std.error, c(0, 0, 0))
-  expect_error(tidy(line, level = 1), "`level`", class = "kb_error_argument")
-  expect_error(tidy(line, conf.level = 0.9), "`conf.level`",
-    class = "kb_error_unknown_argument"
+  expect_named(tidy(line, conf.int = FALSE), c("term", "estimate", "std.error"))
+  expect_error(tidy(line, conf.level = 1), "`conf.level`",
+    class = "kb_error_argument"
+  )
+  expect_error(tidy(line, conf.int = NA), "`conf.int`",
+    class = "kb_error_argument"
   )
 })
 
@@ -190,7 +193,7 @@ test_that("augment adds predictions to the training rows", {
   for (fit in fits) {
     out <- augment(fit)
     expect_named(out, c(
-      "x", ".response", ".fitted", ".lower", ".upper", ".resid"
+      if (identical(fit, xy)) c("x", ".response") else c("y", "x"), ".fitted", ".lower", ".upper", ".resid"
     ))
     expect_identical(nrow(out), nobs(fit))
     expect_equal(out$.fitted, fitted(fit), tolerance = 1e-12)

@@ -160,7 +160,7 @@ test_that("rows with missing responses are predicted", {
   some$y[c(2, 30)] <- NA
   fit <- srvm(y ~ x, some,
     kernel = kernel_gaussian(0.5), control = smc_control(100), seed = 1,
-    na_action = "omit"
+    na.action = "omit"
   )
   expect_identical(nobs(fit), 48L)
   values <- predict(fit, some, interval = "prediction")

@@ -11,7 +11,7 @@ test_that("expressions as arguments are refused, not evaluated", {
     kbr = function(...) kbr(x ~ y, data, ...)
   )
   for (name in names(calls)) {
-    for (argument in c("scale", "seed", "na_action")) {
+    for (argument in c("scale", "seed", "na.action")) {
       given <- stats::setNames(list(bad), argument)
       expect_error(do.call(calls[[name]], given, quote = TRUE), argument,
         class = "kb_error_argument", info = paste(name, argument)

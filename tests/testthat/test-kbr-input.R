@@ -192,18 +192,21 @@ test_that("more columns than rows", {
 test_that("missing and infinite values in fitting", {
   bad_x <- replace(x, 3, NA)
   bad_y <- replace(y, 5, NA)
-  refuse(kbr_rule(bad_x, y), "x", "kb_error_missing")
-  refuse(kbr_rule(x, bad_y), "y", "kb_error_missing")
+  missing <- function(..., arg) {
+    refuse(kbr_rule(..., na.action = "fail"), arg, "kb_error_missing")
+  }
+  missing(bad_x, y, arg = "x")
+  missing(x, bad_y, arg = "y")
   refuse(kbr_rule(replace(x, 3, Inf), y), "x", "kb_error_infinite")
   refuse(kbr_rule(x, replace(y, 3, -Inf)), "y", "kb_error_infinite")
-  omitted <- kbr_rule(bad_x, bad_y, na_action = "omit")
+  omitted <- kbr_rule(bad_x, bad_y, na.action = "omit")
   expect_identical(omitted$mu, kbr_rule(x[-c(3, 5), ], y[-c(3, 5), ])$mu)
   expect_identical(omitted$mould$omitted, c(3L, 5L))
   gaps <- data
   gaps$a[3] <- gaps$v[5] <- NA
-  refuse(kbr_rule(a + b ~ u + v, gaps), "data", "kb_error_missing")
+  missing(a + b ~ u + v, gaps, arg = "data")
   expect_identical(
-    kbr_rule(a + b ~ u + v, gaps, na_action = "omit")$mu, omitted$mu
+    kbr_rule(a + b ~ u + v, gaps, na.action = "omit")$mu, omitted$mu
   )
 })
 
@@ -388,7 +391,7 @@ test_that("bad arguments are refused by name", {
     eps = list(0, -1, "a", NA, 1:2, Inf), delta = list(0, -1, "a", NA, 1:2),
     rank = list(0, -1, 1.5, "most", NULL, NA), tol = list(-1, 2, "a", NA),
     method = list("bayes", 1, NA), normalize = list(1, NA, "a"),
-    scale = list(1, NA, "a"), na_action = list("keep", 1),
+    scale = list(1, NA, "a"), na.action = list("keep", 1),
     seed = list("a", -1, 1.5), progress = list(1, "a"),
     kernel_x = list("gaussian", 1, NULL), kernel_y = list("gaussian", 1)
   )
@@ -454,7 +457,7 @@ test_that("kernel matrices are checked", {
   )
   refuse(kbr_rule(x, y, kernel_y = array("a", c(40, 40))), "kernel_y")
   # Rows that are omitted would have to be omitted from the matrix too.
-  refuse(kbr_rule(replace(x, 3, NA), kernel_y = k, na_action = "omit"), "kernel_y",
+  refuse(kbr_rule(replace(x, 3, NA), kernel_y = k, na.action = "omit"), "kernel_y",
     gram
   )
 })

@@ -79,7 +79,7 @@ test_that("requests without meaning are refused", {
 })
 
 test_that("tidy() has one row per observation and state", {
-  t <- quietly(tidy(fit, new, level = 0.8))
+  t <- quietly(tidy(fit, new, conf.level = 0.8))
   expect_named(t, c(
     "row", "term", "estimate", "std.error", "conf.low", "conf.high"
   ))
@@ -95,7 +95,7 @@ test_that("tidy() has one row per observation and state", {
   expect_identical(nrow(quietly(tidy(fit))), 120L)
   gaps <- quietly(tidy(fit, rbind(new, NA)))
   expect_identical(which(is.na(gaps$estimate)), c(4L, 8L))
-  expect_error(tidy(fit, level = 1), class = "kb_error_argument")
+  expect_error(tidy(fit, conf.level = 1), class = "kb_error_argument")
 })
 
 test_that("glance() is one row", {

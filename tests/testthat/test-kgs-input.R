@@ -147,15 +147,19 @@ test_that("duplicated rows may agree or contradict", {
 
 test_that("missing and infinite values", {
   holes <- transform(data, x1 = replace(x1, 3, NA))
-  refuse(kgs_quick(side ~ x1 + x2, holes), "x1", "kb_error_missing")
-  kept <- kgs_quick(side ~ x1 + x2, holes, na_action = "omit")
+  refuse(kgs_quick(side ~ x1 + x2, holes, na.action = "fail"), "x1",
+    "kb_error_missing"
+  )
+  kept <- kgs_quick(side ~ x1 + x2, holes, na.action = "omit")
   expect_sound(kept, 39, c("left", "right"))
   expect_identical(
     kept$runs[[1]]$draws,
     kgs_quick(side ~ x1 + x2, data[-3, ])$runs[[1]]$draws
   )
   unlabelled <- transform(data, side = replace(side, 3, NA))
-  refuse(kgs_quick(side ~ x1 + x2, unlabelled), "side", "kb_error_missing")
+  refuse(kgs_quick(side ~ x1 + x2, unlabelled, na.action = "fail"), "side",
+    "kb_error_missing"
+  )
   for (v in c(Inf, -Inf)) {
     infinite <- transform(data, x1 = replace(x1, 3, v))
     refuse(kgs_quick(side ~ x1, infinite), "x1", "kb_error_infinite")
@@ -188,7 +192,7 @@ test_that("unknown arguments and wrong settings are refused", {
     bias = list(-1, NA, "a", Inf), nugget = list(-1, Inf, c(1, 2)),
     method = list("gibbs", 1, c("hmc", "circle")), rank = list(0, 1.5, -2),
     kernel = list("gaussian", 1), scale = list(NA, 1), seed = list(-1, "a"),
-    progress = list(NA, 1), na_action = list("drop"),
+    progress = list(NA, 1), na.action = list("drop"),
     control = list(1, list())
   )
   for (name in names(wrong)) {

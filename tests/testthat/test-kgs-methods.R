@@ -37,7 +37,7 @@ test_that("summary adds parameters, labels and mixing", {
     expect_false(value$visible)
   }
   expect_identical(
-    summary(fits$moons, level = 0.5)$parameters, tidy(fits$moons, level = 0.5)
+    summary(fits$moons, level = 0.5)$parameters, tidy(fits$moons, conf.level = 0.5)
   )
   expect_error(summary(fits$moons, level = 2), class = "kb_error_argument")
 })
@@ -140,7 +140,7 @@ test_that("diagnostics, ess and timings", {
 })
 
 test_that("tidy and glance", {
-  table <- tidy(fits$moons, level = 0.8)
+  table <- tidy(fits$moons, conf.level = 0.8)
   expect_identical(table$term, c("q", "errors"))
   draws <- as_draws(fits$moons)
   expect_equal(table$estimate, c(mean(draws$q), mean(draws$errors)))
@@ -166,7 +166,7 @@ test_that("tidy and glance", {
 
 test_that("augment", {
   out <- augment(fits$moons)
-  expect_identical(out$.response, data$side)
+  expect_identical(out$side, data$side)
   expect_identical(out$.class, predict(fits$moons))
   expect_equal(out$.prob_left, 1 - out$.prob_right)
   expect_equal(out$.resid, residuals(fits$moons))

@@ -295,12 +295,12 @@ test_that("rows that do not fit are refused", {
   holes <- moons[new, ]
   holes$x1[c(2, 5)] <- NA
   expect_error(update(fit, newdata = holes), class = "kb_error_missing")
-  both <- add_rows(fit, 1:20, data = holes, na_action = "omit")
+  both <- add_rows(fit, 1:20, data = holes, na.action = "omit")
   expect_identical(both$time, 58L)
   expect_identical(both$mould$n_rows, 60L)
   expect_identical(both$mould$omitted, c(42L, 45L))
   holes$x1 <- NA_real_
-  expect_identical(add_rows(fit, 1:20, data = holes, na_action = "omit"), fit)
+  expect_identical(add_rows(fit, 1:20, data = holes, na.action = "omit"), fit)
 })
 
 test_that("arguments that would have no effect are refused", {

@@ -140,7 +140,7 @@ test_that("training rows are those used, with their names", {
   rows <- data
   rownames(rows) <- paste("row", letters[1:24])
   rows$v[[2]] <- NA
-  fit <- fit_srvm(y ~ v + f, rows, na_action = "omit")
+  fit <- fit_srvm(y ~ v + f, rows, na.action = "omit")
   expect_identical(rownames(model.frame(fit)), rownames(rows)[-2])
   expect_identical(rownames(model.matrix(fit)), rownames(rows)[-2])
   expect_identical(model.frame(fit)$v, rows$v[-2])

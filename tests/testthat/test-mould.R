@@ -30,10 +30,10 @@ test_that("a formula gives a numeric matrix with an indicator per level", {
   expect_s3_class(m, "kb_mould")
   expect_true(is.double(m$x))
   expect_identical(colnames(m$x), c(
-    "v", "w", "fa", "fb", "fc", "olo", "ohi", "su", "sv", "b"
+    "v", "w", "fa", "fb", "fc", "o", "su", "sv", "b"
   ))
   expect_identical(unname(m$x[, "fb"]), c(0, 1, 0, 0, 1))
-  expect_identical(unname(m$x[, "ohi"]), c(0, 1, 0, 1, 0))
+  expect_identical(unname(m$x[, "o"]), c(1, 2, 1, 2, 1))
   expect_identical(unname(m$x[, "b"]), as.double(d$b))
   expect_identical(m$y, d$y)
   expect_identical(m$interface, "formula")
@@ -96,7 +96,7 @@ test_that("tibbles and one-column responses work", {
 })
 
 test_that("one row, constant columns and wide data work", {
-  expect_identical(dim(mould_formula(y ~ ., d[1, ])$x), c(1L, 10L - 1L))
+  expect_identical(dim(mould_formula(y ~ ., d[1, ])$x), c(1L, 8L))
   expect_identical(dim(mould_xy(matrix(1, 1, 1), 1)$x), c(1L, 1L))
   same <- data.frame(y = 1:3, k = 5, g = "only")
   m <- mould_formula(y ~ ., same)
@@ -234,7 +234,7 @@ test_that("x must be numeric, or a data frame of known column types", {
   for (x in bad) {
     expect_error(mould_xy(x, 1:2), "`x`", class = "kb_error_data")
   }
-  for (v in list(Sys.Date() + 1:2, I(list(1, 2)), c(1i, 2i))) {
+  for (v in list(I(list(1, 2)), c(1i, 2i))) {
     x <- data.frame(a = 1:2)
     x$bad <- v
     expect_error(mould_xy(x, 1:2), "bad", class = "kb_error_data")
@@ -297,29 +297,32 @@ test_that("new classes are refused, known ones are coded as in fitting", {
 
 # Missing and infinite ---------------------------------------------------------
 
-test_that("missing values fail by default, with their position", {
-  e <- d
+test_that("na.action = 'fail' refuses missing values, with their position", {
+  e <- d[names(d) != "o"]
   e$v[2] <- NA
   e$f[4] <- NA
-  cnd <- rlang::catch_cnd(mould_formula(y ~ ., e))
+  cnd <- rlang::catch_cnd(mould_formula(y ~ ., e, na.action = "fail"))
   expect_s3_class(cnd, "kb_error_missing")
   expect_identical(cnd$columns, c("v", "f"))
   expect_identical(cnd$rows, c(2L, 4L))
   expect_match(conditionMessage(cnd), "`data` has missing values in 2 of 5")
   expect_match(conditionMessage(cnd), "omit")
-  expect_error(mould_xy(e[-1], e$y), "`x`", class = "kb_error_missing")
-  expect_error(mould_xy(1:2, c(1, NA)), "`y`", class = "kb_error_missing")
-  expect_error(mould_xy(c(NA, 1), 1:2), "`x`", class = "kb_error_missing")
+  refuse <- function(x, y, arg) {
+    expect_error(mould_xy(x, y, "fail"), arg, class = "kb_error_missing")
+  }
+  refuse(e[-1], e$y, "`x`")
+  refuse(1:2, c(1, NA), "`y`")
+  refuse(c(NA, 1), 1:2, "`x`")
   expect_identical(nrow(mould_formula(y ~ w, e)$x), 5L)
 })
 
-test_that("na_action = 'omit' drops rows and records them", {
+test_that("na.action = 'omit' drops rows and records them", {
   e <- d
   e$v[2] <- NA
   e$y[5] <- NA
   for (m in list(
-    mould_formula(y ~ ., e, na_action = "omit"),
-    mould_xy(e[-1], e$y, na_action = "omit")
+    mould_formula(y ~ ., e, na.action = "omit"),
+    mould_xy(e[-1], e$y, na.action = "omit")
   )) {
     expect_identical(m$omitted, c(2L, 5L))
     expect_identical(m$n_rows, 5L)
@@ -327,15 +330,38 @@ test_that("na_action = 'omit' drops rows and records them", {
     expect_identical(nrow(m$x), 3L)
   }
   expect_identical(
-    mould_formula(y ~ poly(v, 2), e, na_action = "omit")$omitted, c(2L, 5L)
+    mould_formula(y ~ poly(v, 2), e, na.action = "omit")$omitted, c(2L, 5L)
   )
   e$w <- NA
-  expect_error(mould_formula(y ~ ., e, na_action = "omit"), "data",
+  expect_error(mould_formula(y ~ ., e, na.action = "omit"), "data",
     class = "kb_error_rows")
-  expect_error(mould_xy(c(1, NA), c(NA, 1), na_action = "omit"),
+  expect_error(mould_xy(c(1, NA), c(NA, 1), na.action = "omit"),
     class = "kb_error_rows")
-  expect_error(mould_xy(1, 1, na_action = "drop"), "na_action",
+  expect_error(mould_xy(1, 1, na.action = "drop"), "na.action",
     class = "kb_error_argument")
+})
+
+test_that("rows that are left out are told, R's functions are understood", {
+  e <- d
+  e$v[2] <- NA
+  e$y[5] <- NA
+  told <- rlang::catch_cnd(mould_xy(e[c("v", "w")], e$y), "message")
+  expect_s3_class(told, "kb_message_omitted")
+  expect_identical(told$rows, c(2L, 5L))
+  expect_match(conditionMessage(told), "2 of 5 rows are left out")
+  expect_match(conditionMessage(told), "\"v\" and \"y\"")
+  for (same in list("omit", "na.omit", stats::na.omit)) {
+    expect_message(m <- mould_formula(y ~ v, e, same),
+      class = "kb_message_omitted"
+    )
+    expect_identical(m$omitted, c(2L, 5L))
+  }
+  for (same in list("fail", "na.fail", stats::na.fail)) {
+    expect_error(mould_formula(y ~ v, e, same), class = "kb_error_missing")
+  }
+  expect_error(mould_formula(y ~ v, e, stats::na.exclude), "na.action",
+    class = "kb_error_argument"
+  )
 })
 
 test_that("infinite values are refused, in fitting and later", {
@@ -343,7 +369,7 @@ test_that("infinite values are refused, in fitting and later", {
     e <- d
     e$v[2] <- bad
     expect_error(mould_formula(y ~ ., e), "v", class = "kb_error_infinite")
-    expect_error(mould_formula(y ~ ., e, na_action = "omit"), "data",
+    expect_error(mould_formula(y ~ ., e, na.action = "omit"), "data",
       class = "kb_error_infinite")
     expect_error(mould_xy(e[-1], e$y), "v", class = "kb_error_infinite")
     expect_error(mould_xy(c(1, bad), 1:2), "`x`", class = "kb_error_infinite")
@@ -605,7 +631,7 @@ test_that("columns of a response are numbers, not the codes of factors", {
 
 test_that("rows of a response matrix may be missing, not infinite", {
   data <- data.frame(a = c(1, NA, 4, 2), b = c(3, 1, 2, 0), x = c(1, 2, 3, NA))
-  expect_error(mould_formula(a + b ~ x, data, outcome = "matrix"), "a",
+  expect_error(mould_formula(a + b ~ x, data, "fail", outcome = "matrix"), "a",
     class = "kb_error_missing"
   )
   m <- mould_formula(a + b ~ x, data, "omit", outcome = "matrix")
@@ -613,7 +639,9 @@ test_that("rows of a response matrix may be missing, not infinite", {
   expect_identical(m$omitted, c(2L, 4L))
   y <- as.matrix(data[c("a", "b")])
   expect_identical(mould_xy(data$x, y, "omit", "matrix")$y, m$y)
-  expect_error(mould_xy(1:4, y, outcome = "matrix"), class = "kb_error_missing")
+  expect_error(mould_xy(1:4, y, "fail", outcome = "matrix"),
+    class = "kb_error_missing"
+  )
   # A transformation can make them infinite.
   expect_error(
     mould_formula(a + log(b) ~ x, data[c(1, 3, 4), ], "omit", "matrix"),
@@ -697,17 +725,78 @@ test_that("columns with their own class are read by their type", {
   labelled <- structure(c(1, 2, 4), label = "length", class = "labelled")
   data$x <- labelled
   expect_identical(mould_formula(y ~ x, data)$x[, "x"], c(1, 2, 4))
-  # Times have an origin or a unit that the number on its own does not show.
+  # Their origin or unit is told.
   for (v in list(as.Date("2020-01-01") + 0:2, as.difftime(1:3, units = "mins"),
     as.POSIXct("2020-01-01", tz = "UTC") + 0:2
   )) {
     data$x <- v
-    expect_error(mould_formula(y ~ x, data), "`as.numeric\\(\\)`|as.numeric",
-      class = "kb_error_data"
+    expect_message(mould <- mould_formula(y ~ x, data),
+      "\"x\" in (days|mins|seconds)",
+      class = "kb_message_times"
     )
-    expect_error(mould_xy(data["x"], y), class = "kb_error_data")
+    expect_identical(mould$x[, "x"], as.numeric(v))
+    expect_message(other <- mould_xy(data["x"], y), class = "kb_message_times")
+    expect_identical(other$x, mould$x)
+    for (m in list(mould, other)) {
+      expect_same_rows(m, data)
+      # Numbers are taken as they are.
+      expect_identical(
+        mould_forge(m, data.frame(x = as.numeric(v)))$x, m$x
+      )
+      expect_error(mould_forge(m, data.frame(x = letters[1:3])),
+        class = "kb_error_columns"
+      )
+    }
     expect_identical(
       mould_formula(y ~ as.numeric(x), data)$x[, 1], as.numeric(v)
     )
   }
+})
+
+test_that("kernels see the scores of ordered factors", {
+  data <- data.frame(
+    y = 1:6, o = factor(c("lo", "mid", "hi"), c("lo", "mid", "hi"), ordered = TRUE)
+  )
+  scores <- rep(c(1, 2, 3), 2)
+  expect_message(by_formula <- mould_formula(y ~ o, data),
+    class = "kb_message_ordered"
+  )
+  expect_message(by_xy <- mould_xy(data["o"], data$y),
+    class = "kb_message_ordered"
+  )
+  for (mould in list(by_formula, by_xy)) {
+    expect_identical(mould$x, cbind(o = scores))
+    # Strings and single levels are read by the levels of the fit.
+    expect_identical(mould_forge(mould, data.frame(o = "hi"))$x, cbind(o = 3))
+    one <- data.frame(o = factor("mid"))
+    expect_identical(mould_forge(mould, one)$x, cbind(o = 2))
+    expect_warning(new <- mould_forge(mould, data.frame(o = "top")),
+      class = "kb_warning_novel_level"
+    )
+    expect_identical(new$complete, FALSE)
+  }
+  made <- suppressMessages(mould_formula(y ~ ordered(as.character(o), c("hi", "mid", "lo")), data))
+  expect_identical(unname(made$x[, 1]), rep(c(3, 2, 1), 2))
+  expect_identical(
+    colnames(mould_formula(y ~ factor(o, ordered = FALSE), data)$x),
+    paste0("factor(o, ordered = FALSE)", c("lo", "mid", "hi"))
+  )
+})
+
+test_that("64-bit integers are numbers, as predictors and as responses", {
+  skip_if_not_installed("bit64")
+  v <- c(-2, 0, 5, NA)
+  whole <- bit64::as.integer64(v)
+  data <- data.frame(x = 1:4)
+  data$whole <- whole
+  expect_message(mould <- mould_formula(whole ~ x, data),
+    class = "kb_message_omitted"
+  )
+  expect_identical(mould$y, v[1:3])
+  expect_message(mould <- mould_xy(data["whole"], 1:4),
+    class = "kb_message_omitted"
+  )
+  expect_identical(mould$x, cbind(whole = v[1:3]))
+  expect_identical(mould_forge(mould, data["whole"])$x[, 1], v)
+  expect_identical(mould_xy(1:3, whole[1:3])$y, v[1:3])
 })

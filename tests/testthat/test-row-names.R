@@ -94,7 +94,7 @@ test_that("matrices have them, too, and omitted rows lose theirs", {
   x <- as.matrix(named["x"])
   y <- named$y
   x[c(2, 5)] <- NA
-  fit <- quiet(bark(x, y, control = control, seed = 1, na_action = "omit"))
+  fit <- quiet(bark(x, y, control = control, seed = 1, na.action = "omit"))
   expect_identical(names(fitted(fit)), names_of[-c(2, 5)])
   # Only the states may be named.
   pairs <- kbr(as.matrix(named["y"]), named$x)

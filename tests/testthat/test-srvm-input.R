@@ -104,8 +104,9 @@ test_that("novel levels give a warning and are predicted as NA", {
   expect_identical(is.na(f), c(FALSE, TRUE, FALSE))
   expect_identical(f[1:2 * 2 - 1], predict(fit, data.frame(f = c("a", "b"))))
   expect_warning(
-    refuse(update(fit, newdata = data.frame(f = "z", y = 1)), "rows",
-      "kb_error_missing"
+    refuse(
+      update(fit, newdata = data.frame(f = "z", y = 1), na.action = "fail"),
+      "rows", "kb_error_missing"
     ),
     class = "kb_warning_novel_level"
   )
@@ -132,13 +133,16 @@ test_that("missing values are refused or left out", {
   holes <- data
   holes$x[3] <- NA
   holes$y[7] <- NA
-  refuse(small(y ~ x, holes), "`data`", "kb_error_missing")
-  refuse(small(holes["x"], holes$y), "`x`", "kb_error_missing")
-  refuse(small(data$x, holes$y), "`y`", "kb_error_missing")
+  missing <- function(..., arg) {
+    refuse(small(..., na.action = "fail"), arg, "kb_error_missing")
+  }
+  missing(y ~ x, holes, arg = "`data`")
+  missing(holes["x"], holes$y, arg = "`x`")
+  missing(data$x, holes$y, arg = "`y`")
   kept <- small(y ~ x, data[-c(3, 7), ])
   for (fit in list(
-    small(y ~ x, holes, na_action = "omit"),
-    small(holes$x, holes$y, na_action = "omit")
+    suppressMessages(small(y ~ x, holes)),
+    small(holes$x, holes$y, na.action = "omit")
   )) {
     expect_identical(nobs(fit), 23L)
     expect_identical(predict(fit), predict(kept))
@@ -149,9 +153,17 @@ test_that("missing values are refused or left out", {
     predict(small(y ~ x, transform(data, f = NA))),
     predict(small(y ~ x, data))
   )
-  refuse(small(y ~ x, data, na_action = "na.omit"), "`na_action`")
+  expect_message(small(y ~ x, holes), "2 of 25 rows are left out",
+    class = "kb_message_omitted"
+  )
+  expect_output(print(fit), "2 with missing values left out", fixed = TRUE)
+  expect_identical(
+    stats::na.action(fit), structure(c(3L, 7L), class = "omit")
+  )
+  expect_null(stats::na.action(kept))
+  refuse(small(y ~ x, data, na.action = "na.pass"), "`na.action`")
   holes$x <- NA_real_
-  refuse(small(y ~ x, holes, na_action = "omit"), "`data`", "kb_error_rows")
+  refuse(small(y ~ x, holes, na.action = "omit"), "`data`", "kb_error_rows")
 })
 
 test_that("infinite values are refused everywhere", {
@@ -495,11 +507,15 @@ test_that("update() refuses rows that do not fit", {
   )
   refuse(update(xy, newx = cbind(1, 2)), "`newy`", "kb_error_outcome")
   holes <- transform(data[1:3, ], x = c(1, NA, 2))
-  refuse(update(fit, newdata = holes), "rows", "kb_error_missing")
-  expect_identical(
-    nobs(update(fit, newdata = holes, na_action = "omit")), 27L
+  refuse(update(fit, newdata = holes, na.action = "fail"), "rows",
+    "kb_error_missing"
   )
-  refuse(update(fit, newdata = data, na_action = "drop"), "`na_action`")
+  expect_message(more <- update(fit, newdata = holes),
+    "1 of 3 rows is left out",
+    class = "kb_message_omitted"
+  )
+  expect_identical(nobs(more), 27L)
+  refuse(update(fit, newdata = data, na.action = "drop"), "`na.action`")
   expect_identical(update(fit), fit)
   old <- fit
   old$version <- 0L

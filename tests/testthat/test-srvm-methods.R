@@ -86,7 +86,7 @@ test_that("summary adds parameters, centres and diagnostics", {
   for (fit in everything) {
     s <- summary(fit, level = 0.8)
     expect_s3_class(s, "summary.kb_srvm")
-    expect_identical(s$parameters, tidy(fit, level = 0.8))
+    expect_identical(s$parameters, tidy(fit, conf.level = 0.8))
     expect_lte(nrow(s$centres), 5)
     expect_false(is.unsorted(rev(s$centres$probability)))
     expect_true(all(s$centres$probability > 0))

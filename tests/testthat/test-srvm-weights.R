@@ -445,14 +445,14 @@ test_that("rows without a weight or an offset are missing", {
     class = "kb_error_missing"
   )
   fit <- fit_rows(y ~ x + offset(o),
-    of = lost, weights = w, na_action = "omit", kernel = kernel
+    of = lost, weights = w, na.action = "omit", kernel = kernel
   )
   expect_equal(nobs(fit), 38)
   expect_same_fit(fit, fit_rows(y ~ x + offset(o),
     rows = -c(3, 5), weights = w, kernel = kernel
   ))
   expect_identical(which(is.na(predict(fit, lost))), 5L)
-  more <- few_particles(update(fit, lost, weights = w, na_action = "omit"))
+  more <- few_particles(update(fit, lost, weights = w, na.action = "omit"))
   expect_equal(nobs(more), 76)
   expect_error(update(fit, lost, weights = w), class = "kb_error_missing")
 })

@@ -366,7 +366,7 @@ test_that("tidy() and glance() use the weighted particles", {
   # Distinct numbers, so that each weight matters to a quantile.
   own <- seq_along(w) + rowSums(predict(fit, type = "states")) / 100
   f <- function(s) cbind(own = seq_len(nrow(s)) + rowSums(s) / 100, one = 1)
-  out <- tidy(fit, f, level = 0.5)
+  out <- tidy(fit, f, conf.level = 0.5)
   expect_identical(out$term, c("own", "one"))
   mean <- sum(w * own)
   expect_equal(out$estimate, c(mean, 1))

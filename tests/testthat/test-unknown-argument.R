@@ -17,8 +17,8 @@ test_that("a misspelt argument is named", {
   expect_match(hint_of(srvm(y ~ x, data, seeed = 1)), "Did you mean `seed`?",
     fixed = TRUE
   )
-  expect_match(hint_of(srvm(y ~ x, data, na.action = na.omit)),
-    "Did you mean `na_action`?",
+  expect_match(hint_of(srvm(y ~ x, data, na_action = na.omit)),
+    "Did you mean `na.action`?",
     fixed = TRUE
   )
   expect_match(hint_of(bark(data$x, data$y, famly = "gaussian")),
@@ -55,8 +55,8 @@ test_that("if nothing is near, the arguments are listed", {
 })
 
 test_that("nearest_name requires more similarity of shorter names", {
-  known <- c("seed", "na_action", "k", "probability")
-  expect_identical(nearest_name("NA.action", known), "na_action")
+  known <- c("seed", "na.action", "k", "probability")
+  expect_identical(nearest_name("NA.action", known), "na.action")
   expect_identical(nearest_name("probabilty", known), "probability")
   expect_null(nearest_name("see", known))
   expect_null(nearest_name("j", known))
