@@ -520,7 +520,7 @@ bark_fit <- function(mould, given, called, started) {
   progress <- check_progress(given$progress)
   if (progress) announce_budget(control)
   seed <- draw_seed(given$seed)
-  fit <- structure(
+  fit <- new_object(
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould),

@@ -3,6 +3,13 @@
 # The version of the layout of a fit; raised when a field changes meaning
 fit_version <- 2L
 
+# A fit, with what the last line of it says where the package is not loaded
+new_object <- function(parts, class) {
+  structure(parts,
+    class = class, note = "library(kernelbayes) prints and predicts this fit"
+  )
+}
+
 # Write a file so that it is always either the old one or the complete new one
 #
 # R does not report a full disk when it closes a file, so the bytes are counted.

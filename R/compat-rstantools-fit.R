@@ -238,10 +238,33 @@ resolved_prior <- function(fit) {
 print.kb_prior_summary <- function(x, ...) {
   cat("Prior of a fit of class ", x$fit, "\n", sep = "")
   for (name in names(x$prior)) {
-    cat("  ", name, ": ", prior_text(x$prior[[name]]), "\n", sep = "")
+    value <- x$prior[[name]]
+    # Numbers of another form of the prior are NA.
+    if (is.null(value) || identical(is.na(value), TRUE)) next
+    known <- name %in% names(prior_words)
+    label <- if (known) paste0(prior_words[[name]], " (", name, ")") else name
+    cat("  ", label, ": ", prior_text(value), "\n", sep = "")
   }
   invisible(x)
 }
+
+# What the numbers of priors are
+prior_words <- c(
+  alpha = "index of the stable process", gamma = "intensity of the process",
+  eps = "smallest coefficient", nu = "expected number of kernels",
+  discrepancy = "expected squared discrepancy", A = "shape of the scales",
+  B = "rate of the scales", a_p = "selection, successes",
+  b_p = "selection, failures", noise_shape = "shape of the noise precision",
+  noise_rate = "rate of the noise precision",
+  noise_fixed = "is the noise known?", noise_precision = "its precision",
+  df = "degrees of freedom of the noise", own_scales = "kernel-specific scales",
+  lambda = "number of centres", kmax = "most centres",
+  coef = "variance of coefficients",
+  scaled = "coefficients in units of the noise?", kernels = "number of kernels",
+  ard = "spread of log bandwidths", linear = "variance of slopes",
+  coef_df = "degrees of freedom of coefficients", bias = "constant of the kernel",
+  nugget = "share of what kernels miss"
+)
 
 prior_text <- function(value) {
   if (is.numeric(value)) {

@@ -8,7 +8,7 @@ empty_path.kb_hmm_adjusted <- function(hmm, start) {
     hmm$model$states[1, , drop = FALSE]
   ))
   size <- hmm$settings$particles
-  structure(
+  new_object(
     list(
       version = fit_version, hmm = hmm, start = start,
       mean = matrix(0, 0, length(hmm$space$names)),

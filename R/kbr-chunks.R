@@ -224,7 +224,7 @@ check_states_function <- function(f) {
 # column names.
 new_chunked <- function(pool, settings, model, n, seed) {
   mould <- mould_xy(pool$y, pool$x, "fail", "matrix", args = c("y", "x"))
-  structure(
+  new_object(
     list(
       version = fit_version, mould = mould_empty(mould, rows = FALSE),
       settings = settings,

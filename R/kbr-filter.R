@@ -62,7 +62,7 @@ hmm_rows <- function(hmm, observations) UseMethod("hmm_rows")
 
 #' @export
 empty_path.kb_kbr_hmm <- function(hmm, start) {
-  structure(
+  new_object(
     list(
       version = fit_version, hmm = hmm, kind = character(),
       coef = matrix(0, ncol(hmm$pairs$from), 0),

@@ -156,7 +156,7 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
   if (!is.null(transitions) && !is.null(group)) {
     bad_argument(group, "group", "NULL where `transitions` is given")
   }
-  hmm <- structure(
+  hmm <- new_object(
     list(
       version = fit_version, call = plain_call(match.call()),
       mould = mould_empty(mould, rows = FALSE), space = space,

@@ -87,7 +87,7 @@ kbr_smooth <- function(object, lag = NULL, method = NULL, progress = NULL,
   columns <- function(name) {
     do.call(cbind, lapply(passes, `[[`, name))
   }
-  structure(
+  new_object(
     list(
       version = fit_version, hmm = object$hmm, filter = object, lag = lag,
       method = method, backward = as.vector(columns("backward")),
@@ -267,7 +267,7 @@ kbr_forecast <- function(object, h = 1, inputs = NULL, ...) {
     sum[[k]] <- sum(from * coef[, k])
     s <- as.vector(hmm$model$transition %*% s) / sum[[k]]
   }
-  structure(
+  new_object(
     list(
       version = fit_version, hmm = hmm, coef = coef, sum = sum,
       after = path_length(object)

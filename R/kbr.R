@@ -214,7 +214,7 @@ kbr_fit <- function(mould, given, called, started) {
   check_progress(given$progress)
   seed <- draw_seed(given$seed)
   settings <- call_with(kbr_settings, given, mould = mould)
-  fit <- structure(
+  fit <- new_object(
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould), settings = settings,

@@ -250,7 +250,7 @@ kgs_fit <- function(mould, given, called, started) {
 }
 
 new_kgs <- function(mould, settings, control, seed, started, called) {
-  structure(
+  new_object(
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould), settings = settings, control = control,

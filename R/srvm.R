@@ -422,7 +422,7 @@ srvm_fit <- function(mould, given, called, started) {
     )
   }
   if (!batch) control <- usual_particles(control, learns_scales(settings))
-  fit <- structure(
+  fit <- new_object(
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould),

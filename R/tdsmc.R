@@ -180,7 +180,7 @@ tdsmc <- function(target, moves = NULL, data = NULL, steps = NULL,
   check_no_dots(...)
   target <- check_td_target(target)
   control <- check_td_control(control, target)
-  fit <- structure(
+  fit <- new_object(
     list(
       version = fit_version, call = plain_call(match.call()),
       target = target, moves = check_tempered(check_td_moves(moves), target),
