@@ -225,7 +225,7 @@
 #' likelihood, f (for several classes their probabilities) at 20 training rows,
 #' and the scales and inclusion of all predictors; `print` names the worst. If
 #' any has not mixed, the fit warns with class `kb_warning_convergence`.
-#' [`update(n_iter = )`][update.kb_mcmc] continues a fit; the result is the same
+#' [`update(iter = )`][update.kb_mcmc] continues a fit; the result is the same
 #' as from one run of that total length. Scales and inclusion take the longest
 #' to mix: f may have mixed where they have not.
 #'

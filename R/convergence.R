@@ -98,10 +98,10 @@ check_until <- function(until) {
 #'
 #' Chains are resumable, so that the draws are those of one run of the same
 #' length.
-#' @param n_iter Iterations between checks, or NULL: as many as there are
+#' @param iter Iterations between checks, or NULL: as many as there are
 #'   already.
 #' @noRd
-run_until <- function(fit, until, n_iter, progress, started, time_limit) {
+run_until <- function(fit, until, iter, progress, started, time_limit) {
   if (is.null(time_limit)) time_limit <- fit$control$time_limit
   left <- function() time_limit - (now() - started)
   most <- min(until$max_iter, .Machine$integer.max - fit$control$warmup)
@@ -116,7 +116,7 @@ run_until <- function(fit, until, n_iter, progress, started, time_limit) {
     over <- run$interrupted || left() <= 0 || !is_complete(fit) ||
       fit$control$iter >= most
     if (over || nrow(unmet) == 0) break
-    step <- if (is.null(n_iter)) fit$control$iter else n_iter
+    step <- if (is.null(iter)) fit$control$iter else iter
     longer <- as.double(fit$control$iter) + step
     fit$control$iter <- as.integer(min(longer, most))
   }

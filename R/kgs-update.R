@@ -18,7 +18,7 @@
 #' @param object A fit of [kgs()].
 #' @param newdata For formula fits: a data frame with predictors and response.
 #' @param newx,newy For x/y fits: predictors and response.
-#' @param n_iter Without new rows: number of further iterations of each chain;
+#' @param iter Without new rows: number of further iterations of each chain;
 #'   the result is identical to one run of the total length. `NULL`: an
 #'   interrupted fit is run to its end, a complete fit is returned unchanged.
 #'   With new rows: iterations of each chain after the warmup; `NULL`: as many
@@ -61,7 +61,7 @@
 #' mean(predict(fit, pool) == pool$clean)
 #' @export
 update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
-                          n_iter = NULL, warmup = NULL,
+                          iter = NULL, warmup = NULL,
                           na.action = c("omit", "fail"), time_limit = NULL,
                           progress = NULL, until = NULL, ...) {
   started <- now()
@@ -75,12 +75,12 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   if (is.null(rows)) {
     refuse_warmup(warmup)
     return(continue_chains(
-      object, n_iter, progress, started, time_limit, until
+      object, iter, progress, started, time_limit, until
     ))
   }
   if (!is.null(object$data$weights)) refuse_weighted_rows()
   kept <- complete_rows(rows, na.action)
-  control <- extended_control(object, n_iter, warmup)
+  control <- extended_control(object, iter, warmup)
   if (nrow(kept$x) == 0) {
     return(object)
   }
@@ -110,10 +110,10 @@ refuse_warmup <- function(warmup) {
 }
 
 # Lengths of the new chains
-extended_control <- function(fit, n_iter, warmup) {
+extended_control <- function(fit, iter, warmup) {
   control <- fit$control
-  if (!is.null(n_iter)) {
-    control$iter <- check_count(n_iter, control$thin)
+  if (!is.null(iter)) {
+    control$iter <- check_count(iter, control$thin)
   }
   # Not a tenth of the last update's warmup: a tenth of a tenth is too short.
   first <- if (is.null(fit$first_warmup)) control$warmup else fit$first_warmup

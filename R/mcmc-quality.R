@@ -54,7 +54,7 @@ warn_mixing <- function(fit, poor) {
            kind:",
     mixing_bullets(fit, worst_of_kinds(poor)),
     v = function_mixing(chain_mixing(fit), poor),
-    i = "{.code update(fit, n_iter = {more_iterations(fit, size)})} continues;
+    i = "{.code update(fit, iter = {more_iterations(fit, size)})} continues;
          {.code update(fit, until = convergence())} until converged.",
     i = mixing_advice(fit, poor$variable)
   ), "convergence", variables = poor$variable)
@@ -99,7 +99,7 @@ inform_short <- function(fit) {
         paste(words, collapse = ", and "), "."
       ),
       i = "Set {.arg chains} and {.arg iter} in {.fn mcmc_control};
-           {.code update(fit, n_iter = )} continues."
+           {.code update(fit, iter = )} continues."
     ), "few_draws")
   }
 }

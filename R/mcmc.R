@@ -136,7 +136,7 @@ warn_memory <- function(fit) {
 #'
 #' @param object A fit by Markov chains: of [bark()], or of [srvm()] with
 #'   `method = "mcmc"`. Fits of [kgs()] have [their own method][update.kb_kgs].
-#' @param n_iter Number of further iterations of each chain, after the warmup;
+#' @param iter Number of further iterations of each chain, after the warmup;
 #'   the result is identical to one run of the total length. `NULL`: an
 #'   interrupted fit is run to its end, a complete fit is returned unchanged.
 #'   With `until` the number of iterations between checks of the diagnostics;
@@ -163,36 +163,36 @@ warn_memory <- function(fit) {
 #'   kernel = kernel_gaussian(0.2), method = "mcmc",
 #'   control = mcmc_control(chains = 2, iter = 500), seed = 1
 #' )
-#' update(fit, n_iter = 500)
+#' update(fit, iter = 500)
 #' update(fit, until = convergence(rhat = 1.05, ess = 200))
 #' @export
-update.kb_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
+update.kb_mcmc <- function(object, iter = NULL, time_limit = NULL,
                            progress = NULL, until = NULL, ...) {
   started <- now()
-  refuse_new_formula(n_iter)
+  refuse_new_formula(iter)
   refuse_rows(...)
   object <- checked_fit(object, ...)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   continue_chains(
-    object, n_iter, check_progress(progress), started, time_limit,
+    object, iter, check_progress(progress), started, time_limit,
     check_until(until)
   )
 }
 
-continue_chains <- function(fit, n_iter, progress, started, time_limit,
+continue_chains <- function(fit, iter, progress, started, time_limit,
                             until = NULL) {
   if (!is.null(until)) {
-    if (!is.null(n_iter)) n_iter <- check_count(n_iter, 1)
+    if (!is.null(iter)) iter <- check_count(iter, 1)
     return(keep_run(
-      run_until(fit, until, n_iter, progress, started, time_limit)
+      run_until(fit, until, iter, progress, started, time_limit)
     ))
   }
-  if (!is.null(n_iter)) {
+  if (!is.null(iter)) {
     # As many as asked for.
     fit$control["until"] <- list(NULL)
     most <- .Machine$integer.max - chain_length(fit)
     fit$control$iter <- fit$control$iter +
-      check_count(n_iter, 0, most)
+      check_count(iter, 0, most)
   }
   if (is_complete(fit)) {
     return(fit)

@@ -180,7 +180,7 @@ NULL
 #' start at draws from the prior. For a fixed data set it is often the more
 #' efficient choice, and it is the reference for tests of the sequential
 #' sampler. It gives no evidence and cannot add rows;
-#' [`update(n_iter = )`][update.kb_mcmc] continues it. [diagnostics()] gives
+#' [`update(iter = )`][update.kb_mcmc] continues it. [diagnostics()] gives
 #' R-hat and effective sample sizes. It takes two classes and Student-t noise too:
 #' each iteration ends with draws of the latent responses or of the weights of all
 #' rows. `log_lik` among the quantities that are monitored is then that given the

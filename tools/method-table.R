@@ -35,8 +35,8 @@ rows <- alist(
   "`sigma()`" = sigma(fit),
   "`as_draws()`" = draws(fit, new),
   "`update()`: more rows or steps" = more_rows(fit, new),
-  "`update(n_iter = )`, `update(until = )`: longer chains" = {
-    update(fit, n_iter = 10)
+  "`update(iter = )`, `update(until = )`: longer chains" = {
+    update(fit, iter = 10)
     update(fit, until = convergence(rhat = 100, ess = 0.1))
   },
   "`update(prior = )`" = update(fit, prior = list(points = c(0.1, 0.2))),
@@ -120,7 +120,7 @@ family_rows <- c(
     "groups, `(1 \\| g)`" = refit(response ~ kernels(x) + (1 | g)),
     "`offset()`" = refit(response ~ x + offset(x)),
     "`weights`" = refit(response ~ x, weights = w),
-    "`update(n_iter = )`" = update(fit, n_iter = 10)
+    "`update(iter = )`" = update(fit, iter = 10)
   ),
   rows[c(
     "`simulate()`", "`evidence()`", "`logLik()`",

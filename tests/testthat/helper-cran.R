@@ -374,7 +374,7 @@ chains_case <- function(exact, fit_of, engine, x, y) {
   }
   cran_case(exact, exact_limit, fit,
     go_on = function(fit) {
-      few_draws(update(fit, n_iter = 15, progress = FALSE))
+      few_draws(update(fit, iter = 15, progress = FALSE))
     },
     whole = function() fit_of(short_chains(35)),
     ask = function(fit) {
@@ -390,7 +390,7 @@ chains_case <- function(exact, fit_of, engine, x, y) {
       kb_error_outcome = function() engine(x, y[-1]),
       kb_error_outcome = function() engine(x, list(y)),
       kb_error_argument = function() engine(x, y, control = "long"),
-      kb_error_argument = function() update(fit(), n_iter = -1),
+      kb_error_argument = function() update(fit(), iter = -1),
       kb_error_columns = function() predict(fit(), cbind(x, x, x)),
       kb_error_argument = function() predict(fit(), x, type = "best"),
       kb_error_fit = function() predict(damaged(), x)

@@ -43,10 +43,10 @@ common_questions <- function(newdata) {
 chain_questions <- function(newdata) {
   c(common_questions(newdata), list(
     update = function(fit) {
-      update(fit, n_iter = 5, time_limit = 1, progress = FALSE)
+      update(fit, iter = 5, time_limit = 1, progress = FALSE)
     },
     again = function(fit) {
-      update(fit, n_iter = 12, time_limit = 1, progress = FALSE)
+      update(fit, iter = 12, time_limit = 1, progress = FALSE)
     },
     prob = function(fit) predict(fit, newdata, type = "prob")
   ))
@@ -97,7 +97,7 @@ kgs_questions <- function(newdata) {
   c(chain_questions(newdata), list(
     bayes_point = function(fit) predict(bayes_point(fit), newdata),
     rows = function(fit) {
-      update(fit, newdata = newdata, n_iter = 5, time_limit = 1)
+      update(fit, newdata = newdata, iter = 5, time_limit = 1)
     },
     link = function(fit) predict(fit, newdata, type = "link"),
     noise = function(fit) label_noise(fit),
@@ -549,7 +549,7 @@ fuzz_cases <- function() {
       ),
       bark_update = update_case(
         bark(y ~ x, sinc, control = tiny_chains(), seed = 1),
-        n_iter = 3, time_limit = 1, progress = FALSE
+        iter = 3, time_limit = 1, progress = FALSE
       ),
       kgs_predict = predict_case(
         kgs(y ~ ., circle, control = tiny_chains(), seed = 1), few,
@@ -557,7 +557,7 @@ fuzz_cases <- function() {
       ),
       kgs_update = update_case(
         kgs(y ~ ., circle, control = tiny_chains(), seed = 1),
-        newdata = few, n_iter = 3, warmup = 2, time_limit = 1
+        newdata = few, iter = 3, warmup = 2, time_limit = 1
       ),
       kbr_predict = predict_case(
         kbr(x ~ y, pairs_of(), seed = 1), data.frame(y = c(-1, 1)),

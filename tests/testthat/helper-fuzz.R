@@ -93,7 +93,7 @@ outcome_of <- function(f) {
 }
 
 amounts <- c(
-  "n_moves", "threads", "particles", "iter", "n_iter", "warmup", "chains",
+  "n_moves", "threads", "particles", "iter", "iter", "warmup", "chains",
   "replicates", "n_temps"
 )
 

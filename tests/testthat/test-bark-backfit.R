@@ -195,7 +195,7 @@ test_that("the number of moves is that of the warmup", {
   rounds <- function(fit) fit$runs[[1]]$levels[[1]]$steps$rounds
   expect_gte(rounds(fit), 100)
   expect_identical(
-    rounds(suppressWarnings(update(fit, n_iter = 5))), rounds(fit)
+    rounds(suppressWarnings(update(fit, iter = 5))), rounds(fit)
   )
 })
 
@@ -240,7 +240,7 @@ test_that("a fit to many rows starts near the data and continues", {
   expect_lt(abs(sigma(fit) - 0.3), 0.02)
   error <- predict(fit, data[1:500, ]) - sin(6 * data$a[1:500])
   expect_lt(sqrt(mean(error^2)), 0.05)
-  longer <- suppressWarnings(update(fit, n_iter = 10))
+  longer <- suppressWarnings(update(fit, iter = 10))
   expect_equal(longer$runs[[1]]$draws, quick(30)$runs[[1]]$draws)
   expect_false("gather" %in% names(diagnostics(fit)$acceptance))
 })

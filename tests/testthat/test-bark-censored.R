@@ -284,7 +284,7 @@ test_that("methods know what is censored", {
   expect_no_error(plot(fit))
   expect_no_error(partial_dependence(fit, "a"))
   expect_true(all(is.finite(rstantools::log_lik(fit))))
-  more <- suppressWarnings(update(fit, n_iter = 20))
+  more <- suppressWarnings(update(fit, iter = 20))
   expect_identical(nrow(predict(more, data[1:2, ], type = "draws")), 240L)
   expect_error(rstantools::bayes_R2(fit), class = "kb_error_not_defined")
   expect_error(predict(fit, data, type = "survival"),

@@ -27,7 +27,7 @@ strip_time <- function(fit) {
   lapply(fit$runs, function(run) run[setdiff(names(run), "seconds")])
 }
 
-test_that("update(n_iter =) equals a run of full length from the start", {
+test_that("update(iter =) equals a run of full length from the start", {
   for (alpha in c(1, 1.5)) {
     for (n_temps in c(1, 3)) {
       withr::local_seed(2)
@@ -39,7 +39,7 @@ test_that("update(n_iter =) equals a run of full length from the start", {
         )
       }
       long <- fit(50)
-      short <- suppressWarnings(update(fit(20), n_iter = 30))
+      short <- suppressWarnings(update(fit(20), iter = 30))
       expect_identical(strip_time(short), strip_time(long))
     }
   }

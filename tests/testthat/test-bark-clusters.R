@@ -70,10 +70,10 @@ test_that("a fit with clusters predicts, continues and can be saved", {
   expect_output(print(fit), "of their own or shared")
   expect_true(all(is.finite(predict(fit))))
   expect_equal(sum(importance(fit)$share), 1, tolerance = 1e-8)
-  longer <- suppressWarnings(update(fit, n_iter = 20))
+  longer <- suppressWarnings(update(fit, iter = 20))
   file <- withr::local_tempfile(fileext = ".rds")
   saveRDS(fit, file)
-  again <- suppressWarnings(update(readRDS(file), n_iter = 20))
+  again <- suppressWarnings(update(readRDS(file), iter = 20))
   expect_identical(predict(longer), predict(again))
   # Kernels of a draw do share scales.
   pool <- bark_pool(fit)

@@ -162,7 +162,7 @@ test_that("all methods know counts", {
     expect_s3_class(partial_dependence(fit, "a"), "kb_partial_dependence")
     expect_identical("size" %in% names(as_draws(fit)), name == "negbinomial")
     expect_identical("size" %in% tidy(fit)$term, name == "negbinomial")
-    longer <- suppressWarnings(update(fit, n_iter = 20))
+    longer <- suppressWarnings(update(fit, iter = 20))
     expect_identical(
       utils::head(longer$runs[[1]]$draws$beta, 50),
       utils::head(fit$runs[[1]]$draws$beta, 50)
@@ -185,7 +185,7 @@ test_that("a fit goes on as if it had never been stopped", {
       family = "negbinomial", seed = 1, control = mcmc_control(1, 20, iter)
     ))
   }
-  longer <- suppressWarnings(update(quick(30), n_iter = 20))
+  longer <- suppressWarnings(update(quick(30), iter = 20))
   expect_identical(longer$runs[[1]]$draws, quick(50)$runs[[1]]$draws)
 })
 

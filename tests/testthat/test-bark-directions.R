@@ -306,7 +306,7 @@ test_that("runs in parts equal runs in one go", {
       )
     }
   }
-  more <- suppressWarnings(update(direction_fits()$two, n_iter = 10))
+  more <- suppressWarnings(update(direction_fits()$two, iter = 10))
   long <- bark_quick(y ~ x1 + x2 + x4, bark_data(),
     prior = bark_prior_paper(directions = 2), iter = 50
   )

@@ -375,7 +375,7 @@ test_that("a fit that continues is one longer run", {
   same <- function(fit) lapply(fit$runs, `[[`, "draws")
   for (formula in list(class ~ a + z, class ~ kernels(a) + w + (1 | g))) {
     whole <- quick_classes(formula, iter = 20)
-    parts <- update(quick_classes(formula, iter = 7), n_iter = 13)
+    parts <- update(quick_classes(formula, iter = 7), iter = 13)
     expect_identical(same(parts), same(whole))
   }
 })

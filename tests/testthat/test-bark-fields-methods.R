@@ -360,12 +360,12 @@ test_that("a run continues unchanged: update, files, checkpoints", {
   part <- suppressWarnings(fit(11))
   file <- withr::local_tempfile()
   saveRDS(part, file)
-  later <- suppressWarnings(update(readRDS(file), n_iter = 19))
+  later <- suppressWarnings(update(readRDS(file), iter = 19))
   expect_identical(same(later), same(whole))
   expect_identical(predict(later, type = "prob"), predict(whole, type = "prob"))
   checkpoint <- withr::local_tempfile()
   suppressWarnings(fit(11, checkpoint = checkpoint))
-  again <- suppressWarnings(update(readRDS(checkpoint), n_iter = 19))
+  again <- suppressWarnings(update(readRDS(checkpoint), iter = 19))
   expect_identical(same(again), same(whole))
   # Chains are cut to the shortest.
   cut <- head_draws(whole, whole$runs[[1]], 4)$draws

@@ -294,7 +294,7 @@ test_that("terms may be left out of draws and tables", {
 test_that("a fit continues, is saved and printed", {
   fit <- mixed_fits()$numbers
   data <- mixed_fits()$data
-  longer <- suppressWarnings(update(fit, n_iter = 20))
+  longer <- suppressWarnings(update(fit, iter = 20))
   whole <- bark_quick(fit$mould$formula, data,
     prior = bark_prior(), iter = 60
   )

@@ -120,7 +120,7 @@ test_that("by default the noise is Student's, its df learned", {
   expect_equal(
     rowSums(rstantools::log_lik(fit)), as.double(chain_matrices(fit)$log_lik)
   )
-  more <- suppressWarnings(update(fit, n_iter = 20))
+  more <- suppressWarnings(update(fit, iter = 20))
   whole <- quick_noise(y ~ x + z, data,
     sigma = ~x, prior = bark_prior(), control = mcmc_control(2, 100, 120)
   )
@@ -294,7 +294,7 @@ test_that("a fit continues, is saved, and predicts without its data", {
   fit <- noise_fits()$plain
   data <- noise_fits()$data
   new <- data[1:5, ]
-  longer <- suppressWarnings(update(fit, n_iter = 60),
+  longer <- suppressWarnings(update(fit, iter = 60),
     classes = "kb_warning_convergence"
   )
   whole <- quick_noise(y ~ x + z + f, data,

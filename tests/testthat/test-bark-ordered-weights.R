@@ -96,7 +96,7 @@ test_that("a fit with weights is a fit of ordered classes", {
   expect_true(all(c("cut[low|mid]", "cut[mid|high]") %in% generics::tidy(fit)$term))
   expect_identical(dim(simulate(fit, 3, seed = 1)), c(9L, 3L))
   expect_identical(checked_fit(fit), fit)
-  longer <- update(fit, n_iter = 20) |> suppressWarnings()
+  longer <- update(fit, iter = 20) |> suppressWarnings()
   expect_identical(
     bark_cuts(longer, bark_pool(longer))[1:300, ], cuts[1:300, ]
   )

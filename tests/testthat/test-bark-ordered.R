@@ -568,7 +568,7 @@ test_that("a fit continues and is read back unchanged", {
   long <- bark_quick(class ~ x1 + x4, data, iter = 50)
   file <- withr::local_tempfile()
   saveRDS(short, file)
-  on <- suppressWarnings(update(readRDS(file), n_iter = 30))
+  on <- suppressWarnings(update(readRDS(file), iter = 30))
   expect_identical(
     lapply(on$runs, `[[`, "draws"), lapply(long$runs, `[[`, "draws")
   )

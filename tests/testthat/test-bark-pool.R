@@ -61,7 +61,7 @@ test_that("a fit with pooled scales predicts, continues and can be saved", {
   expect_length(predict(fit), 30)
   longer <- pool_fit(iter = 60)
   expect_identical(
-    lapply(suppressWarnings(update(fit, n_iter = 20))$runs, `[[`, "draws"),
+    lapply(suppressWarnings(update(fit, iter = 20))$runs, `[[`, "draws"),
     lapply(longer$runs, `[[`, "draws")
   )
   file <- withr::local_tempfile()

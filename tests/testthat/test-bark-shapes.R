@@ -320,7 +320,7 @@ test_that("runs in parts equal runs in one go", {
     }
   }
   fit <- shape_fits()$both
-  more <- suppressWarnings(update(fit, n_iter = 10))
+  more <- suppressWarnings(update(fit, iter = 10))
   long <- bark_quick(class ~ x1 + x2, bark_data(), prior = bark_prior_paper(
     "different",
     centres = centre_near_rows(0.4, intercept = 0.1), own_scales = TRUE

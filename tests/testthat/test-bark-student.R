@@ -398,7 +398,7 @@ test_that("a fit reports its degrees of freedom, and update() keeps them", {
   ))
   long <- student_fit(scale = TRUE, control = mcmc_control(2, 50, 60))
   expect_identical(
-    lapply(update(fit, n_iter = 20)$runs, `[[`, "draws"),
+    lapply(update(fit, iter = 20)$runs, `[[`, "draws"),
     lapply(long$runs, `[[`, "draws")
   )
   expect_identical(dim(simulate(fit, 3, seed = 1)), c(6L, 3L))
@@ -471,7 +471,7 @@ test_that("a fit averages over the degrees of freedom that it learns", {
   )
   q <- predict(fit, new, type = "quantile", probs = c(0.05, 0.5))
   expect_true(all(q[, 1] < q[, 2]))
-  longer <- suppressWarnings(update(fit, n_iter = 10))
+  longer <- suppressWarnings(update(fit, iter = 10))
   expect_identical(head_draws(longer, longer$runs[[1]], 60)$draws$df,
     fit$runs[[1]]$draws$df
   )

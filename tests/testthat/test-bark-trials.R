@@ -152,7 +152,7 @@ test_that("methods know shares and classes", {
   expect_identical(nrow(rstantools::log_lik(fit)), 200L)
   expect_no_error(plot(fit))
   expect_no_error(plot(trial_fits()$classes))
-  more <- suppressWarnings(update(fit, n_iter = 20))
+  more <- suppressWarnings(update(fit, iter = 20))
   expect_identical(nrow(predict(more, data[1:2, ], type = "draws")), 240L)
   augmented <- generics::augment(trial_fits()$classes)
   expect_true(all(c(".class", ".resid") %in% names(augmented)))

@@ -167,7 +167,7 @@ test_that("one coin has probability 1/2, and without kernels f is 0", {
 
 # Runs -------------------------------------------------------------------------
 
-test_that("update(n_iter =) equals a run of full length from the start", {
+test_that("update(iter =) equals a run of full length from the start", {
   withr::local_seed(2)
   x <- matrix(stats::rnorm(63), 21)
   y <- sin(x[, 1]) + 0.2 * stats::rnorm(21)
@@ -179,7 +179,7 @@ test_that("update(n_iter =) equals a run of full length from the start", {
         )
       }
       long <- fit(50)
-      short <- suppressWarnings(update(fit(20), n_iter = 30))
+      short <- suppressWarnings(update(fit(20), iter = 30))
       expect_identical(without_seconds(short), without_seconds(long))
     }
     engine <- fit_engine(long)

@@ -49,10 +49,10 @@ test_that("chains of every engine end within the thresholds, doubled", {
     expect_gt(looks, 0)
     expect_identical(looks, round(looks))
     # The check before was not the last.
-    half <- suppressWarnings(update(fit, n_iter = long$control$iter / 2 - 20))
+    half <- suppressWarnings(update(fit, iter = long$control$iter / 2 - 20))
     expect_false(within(half, until))
     # The draws are those of a run of that length.
-    same <- suppressWarnings(update(fit, n_iter = long$control$iter - 20))
+    same <- suppressWarnings(update(fit, iter = long$control$iter - 20))
     expect_identical(made(long), made(same))
     expect_identical(long$control, same$control)
     expect_identical(update(long, until = until), long)
@@ -62,7 +62,7 @@ test_that("chains of every engine end within the thresholds, doubled", {
 test_that("stricter thresholds make longer runs", {
   lengths <- function(...) {
     vapply(list(...), function(until) {
-      update(batch(20), until = until, n_iter = 20)$control$iter
+      update(batch(20), until = until, iter = 20)$control$iter
     }, 0L)
   }
   ess <- lengths(
@@ -139,7 +139,7 @@ test_that("kgs fits with new rows continue, too", {
   expect_true(within(long, until))
   expect_identical(nobs(long), 50L)
   same <- suppressWarnings(update(fit,
-    newdata = moons[41:50, ], n_iter = long$control$iter
+    newdata = moons[41:50, ], iter = long$control$iter
   ))
   expect_identical(made(long), made(same))
 })
@@ -176,7 +176,7 @@ test_that("thresholds are checked and printed", {
   broken$ess <- "a"
   expect_error(update(fit, until = broken), class = "kb_error_argument")
   expect_error(
-    update(fit, until = convergence(), n_iter = 0), "`n_iter`",
+    update(fit, until = convergence(), iter = 0), "`iter`",
     class = "kb_error_argument"
   )
 })
@@ -201,7 +201,7 @@ test_that("a goal in the control continues chains as update() does", {
     expect_true(within(fit, until))
     expect_identical(made(fit), made(update(short, until = until)))
     # A number of iterations is taken as it is.
-    longer <- suppressWarnings(update(fit, n_iter = 1))
+    longer <- suppressWarnings(update(fit, iter = 1))
     expect_identical(longer$control$iter, fit$control$iter + 1L)
   }, fits(control), fits(plain))
 })

@@ -143,7 +143,7 @@ test_that("states are checked before runs continue from them", {
     fit <- a_fit(name)
     fit$runs[[1]] <- change(fit$runs[[1]])
     expect_error(
-      update(fit, n_iter = 2, progress = FALSE),
+      update(fit, iter = 2, progress = FALSE),
       class = class, info = name
     )
   }
@@ -192,7 +192,7 @@ test_that("states that only C++ can check come back as errors", {
   expect_gt(length(twice), 1)
   fit$runs[[1]]$levels[[1]]$location <- twice
   expect_error(
-    update(fit, n_iter = 2, progress = FALSE), class = "kb_error_fit"
+    update(fit, iter = 2, progress = FALSE), class = "kb_error_fit"
   )
   pool <- a_fit("srvm_bounded")
   pool$runs[[1]]$pool$uses <- pool$runs[[1]]$pool$uses[-1]
@@ -244,7 +244,7 @@ test_that("damage found by random edits is refused", {
   fit <- a_fit("srvm_mcmc")
   # All rows are one point then: some centres no longer exist.
   fit$settings$scaling$x_center <- 1e300
-  refused(fit, function(fit) update(fit, n_iter = 2))
+  refused(fit, function(fit) update(fit, iter = 2))
   fit <- a_fit("srvm")
   fit$settings$scaling$x_center <- 1e300
   refused(fit, function(fit) update(fit, newdata = sim_sinc(2, seed = 2)))
@@ -256,7 +256,7 @@ test_that("damage found by random edits is refused", {
   refused(fit, predict)
   fit <- a_fit("bark_probit")
   fit$runs[[1]]$levels[[1]]$copies[[1]] <- .Machine$integer.max
-  refused(fit, function(fit) update(fit, n_iter = 2))
+  refused(fit, function(fit) update(fit, iter = 2))
   fit <- a_fit("kbr")
   fit$features$observations$pivots <- rev(fit$features$observations$pivots)
   refused(fit, function(fit) predict(fit, 0))

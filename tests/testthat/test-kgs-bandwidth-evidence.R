@@ -132,7 +132,7 @@ test_that("parts and models that have no such bandwidth refuse it", {
 
 test_that("new rows keep the bandwidth, and the fit its layout", {
   later <- transform(waves[seq(2, 60, by = 4), ], x = x + 0.01)
-  grown <- quietly(update(default, newdata = later, n_iter = 5))
+  grown <- quietly(update(default, newdata = later, iter = 5))
   expect_identical(grown$settings$kernel, default$settings$kernel)
   expect_identical(nobs(grown), 75L)
   path <- withr::local_tempfile()

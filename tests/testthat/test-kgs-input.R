@@ -403,7 +403,7 @@ test_that("a chain cut anywhere continues unchanged", {
     )
     for (i in 1:2) part$runs[[i]]$seconds <- 0
     expect_same_fit(suppressWarnings(update(part)), fit)
-    longer <- suppressWarnings(update(fit, n_iter = 100))
+    longer <- suppressWarnings(update(fit, iter = 100))
     whole <- suppressWarnings(kgs(side ~ x1 + x2, data,
       method = method, nugget = if (method == "block") 0.2 else 0,
       control = mcmc_control(2, 150, 300, 3), seed = 2

@@ -133,7 +133,7 @@ test_that("how the scale follows bandwidths does not matter", {
   for (k in seq_along(fit$runs)) {
     fit$runs[[k]]$levels[[1]]$slope[] <- -0.7
   }
-  fit <- quietly(update(fit, n_iter = 7990, progress = FALSE))
+  fit <- quietly(update(fit, iter = 7990, progress = FALSE))
   prior$spread <- 0.6
   exact <- exact_noisy(d$x, d$sign, prior, fit$settings$bandwidth, 2, 6)
   expect_law(fit, d, exact)
@@ -408,7 +408,7 @@ test_that("three classes have the law given by quadrature", {
   ))
   exact <- exact_classes(d, prior, start$settings$bandwidth, 0.1)
   for (fit in list(start, distort_levels(start))) {
-    fit <- quietly(update(fit, n_iter = 4990, progress = FALSE))
+    fit <- quietly(update(fit, iter = 4990, progress = FALSE))
     chains <- noisy_chains(fit)
     squares <- vapply(fit$runs, function(run) {
       colSums(matrix(run$draws$w^2, 4))
@@ -435,7 +435,7 @@ test_that("trajectories of three classes leave the prior as it is", {
     at$step <- log(0.4)
     fit$runs[[k]]$levels[[1]] <- at
   }
-  fit <- quietly(update(fit, n_iter = 3990, progress = FALSE))
+  fit <- quietly(update(fit, iter = 3990, progress = FALSE))
   w <- lapply(fit$runs, function(run) array(run$draws$w, c(6, 2, 4000)))
   mean_of <- function(value) vapply(w, value, numeric(4000))
   moments <- list(
@@ -594,7 +594,7 @@ test_that("chains continue as if they had not stopped", {
     ))
   }
   whole <- run(40)
-  parts <- quietly(update(run(15), n_iter = 25, progress = FALSE))
+  parts <- quietly(update(run(15), iter = 25, progress = FALSE))
   expect_identical(
     lapply(whole$runs, `[[`, "draws"), lapply(parts$runs, `[[`, "draws")
   )
@@ -661,7 +661,7 @@ test_that("rows that arrive later get pivots like those of a fresh fit", {
     ))
   }
   whole <- ask(1:400)
-  grown <- quietly(update(ask(1:50), newdata = moons[51:400, ], n_iter = 2))
+  grown <- quietly(update(ask(1:50), newdata = moons[51:400, ], iter = 2))
   expect_lt(
     grown$settings$basis$unexplained, 2 * whole$settings$basis$unexplained
   )

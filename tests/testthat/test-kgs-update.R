@@ -81,7 +81,7 @@ test_that("the posterior equals that of all rows at once", {
       do.call(fit_moons, c(list(rows, control = control), one))
     }
     data <- if (is.null(one$data)) moons else one$data
-    both <- add_rows(fit(old, start), data = data, n_iter = 3000, warmup = 300)
+    both <- add_rows(fit(old, start), data = data, iter = 3000, warmup = 300)
     z <- z_scores(both, fit(c(old, new), long))
     if (is.numeric(one$noise)) z <- z[-5]
     expect_lt(max(abs(z)), limit, label = paste(names(one), collapse = " "))
@@ -243,7 +243,7 @@ test_that("iterations and warmup are the first fit's unless given", {
   expect_identical(both$control$iter, 50L)
   expect_identical(add_rows(both, 1:3)$control$warmup, 40L)
   expect_identical(add_rows(fit_moons())$control$warmup, 20L)
-  both <- add_rows(fit, n_iter = 70, warmup = 5)
+  both <- add_rows(fit, iter = 70, warmup = 5)
   expect_identical(both$runs[[1]]$time, 75L)
   expect_identical(draws_in(both), 70L)
   lines <- fit_moons(method = "coordinate")
@@ -254,12 +254,12 @@ test_that("more iterations agree with a longer run", {
   longer <- mcmc_control(chains = 2, warmup = 50, iter = 160)
   fit <- fit_moons()
   expect_same_fit(
-    quiet(update(fit, n_iter = 60, progress = FALSE)),
+    quiet(update(fit, iter = 60, progress = FALSE)),
     fit_moons(control = longer)
   )
-  both <- add_rows(fit, n_iter = 160)
+  both <- add_rows(fit, iter = 160)
   expect_same_fit(
-    quiet(update(add_rows(fit), n_iter = 60, progress = FALSE)), both
+    quiet(update(add_rows(fit), iter = 60, progress = FALSE)), both
   )
   expect_identical(update(fit), fit)
 })
@@ -294,7 +294,7 @@ test_that("rows that do not fit are refused", {
   )
   holes <- moons[new, ]
   holes$x1[c(2, 5)] <- NA
-  expect_error(update(fit, newdata = holes), class = "kb_error_missing")
+  expect_error(update(fit, newdata = holes, na.action = "fail"), class = "kb_error_missing")
   both <- add_rows(fit, 1:20, data = holes, na.action = "omit")
   expect_identical(both$time, 58L)
   expect_identical(both$mould$n_rows, 60L)
@@ -306,7 +306,7 @@ test_that("rows that do not fit are refused", {
 test_that("arguments that would have no effect are refused", {
   fit <- fit_moons()
   expect_error(update(fit, warmup = 10), class = "kb_error_argument")
-  expect_error(update(fit, newdata = moons[new, ], n_iter = 0),
+  expect_error(update(fit, newdata = moons[new, ], iter = 0),
     class = "kb_error_argument"
   )
   expect_error(update(fit, newdata = moons[new, ], warmup = -1),

@@ -37,12 +37,12 @@ test_that("chains that disagree are distinguished from few draws", {
 
 test_that("the recommended iterations lead to about 400 draws", {
   # 1000 gave 50, so 7000 more give 350 more.
-  expect_match(warned(1.01, 50), "n_iter = 7000)", fixed = TRUE)
+  expect_match(warned(1.01, 50), "iter = 7000)", fixed = TRUE)
   # At least as many again, at most ten times as many.
-  expect_match(warned(1.2, 900), "n_iter = 1000)", fixed = TRUE)
-  expect_match(warned(2, 4), "n_iter = 10000)", fixed = TRUE)
-  expect_match(warned(2, 4, 3e5), "n_iter = 3000000)", fixed = TRUE)
-  expect_match(warned(2, NA), "n_iter = 10000)", fixed = TRUE)
+  expect_match(warned(1.2, 900), "iter = 1000)", fixed = TRUE)
+  expect_match(warned(2, 4), "iter = 10000)", fixed = TRUE)
+  expect_match(warned(2, 4, 3e5), "iter = 3000000)", fixed = TRUE)
+  expect_match(warned(2, NA), "iter = 10000)", fixed = TRUE)
 })
 
 # Time limits -----------------------------------------------------------------

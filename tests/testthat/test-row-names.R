@@ -127,7 +127,7 @@ test_that("update() appends names as rbind() does", {
   expect_identical(names(fitted(late)), c(1:20, names_of[21:24]))
   classes <- function(data) transform(data, y = factor(y > 0))
   fit <- quiet(update(engines$kgs(named[1:20, ]),
-    newdata = classes(named)[21:24, ], n_iter = 20, warmup = 5
+    newdata = classes(named)[21:24, ], iter = 20, warmup = 5
   ))
   expect_identical(names(residuals(fit)), names_of)
 })

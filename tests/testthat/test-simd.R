@@ -107,7 +107,7 @@ test_that("a fit records its set, which an option limits", {
   # A fit continues with its own set.
   fit <- draw("portable")
   longer <- function() {
-    as_draws(suppressMessages(update(fit, n_iter = 10, progress = FALSE)))
+    as_draws(suppressMessages(update(fit, iter = 10, progress = FALSE)))
   }
   free <- longer()
   withr::local_options(kernelbayes.simd = "portable")

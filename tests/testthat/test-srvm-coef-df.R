@@ -150,7 +150,7 @@ test_that("update() in parts is one run, in both samplers", {
   whole <- run(12)$runs[[1]]
   state <- c("z", "noise", "factor", "log_inverse", "spread")
   for (cut in 1:11) {
-    longer <- suppressMessages(suppressWarnings(update(run(cut), n_iter = 12 - cut)))
+    longer <- suppressMessages(suppressWarnings(update(run(cut), iter = 12 - cut)))
     expect_identical(longer$runs[[1]][state], whole[state], label = cut)
   }
   expect_identical(

@@ -113,7 +113,7 @@ test_that("update() in parts equals one run", {
     whole <- chains(12, kernel = kernel)
     for (cut in c(1, 5, 11)) {
       both <- suppressMessages(suppressWarnings(
-        update(chains(cut, kernel = kernel), n_iter = 12 - cut)
+        update(chains(cut, kernel = kernel), iter = 12 - cut)
       ))
       expect_identical(without_time(both), without_time(whole), label = cut)
     }

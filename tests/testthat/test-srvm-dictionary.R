@@ -309,7 +309,7 @@ test_that("a continued batch is one run", {
   }
   few_particles({
     all <- batch(60)
-    expect_same_fit(update(batch(25), n_iter = 35), all)
+    expect_same_fit(update(batch(25), iter = 35), all)
   })
   expect_equal(sum(kernel_posterior(all)$share), 1)
 })

@@ -241,7 +241,7 @@ test_that("chains cut anywhere continue unchanged, with any instructions", {
       for (cut in c(1, 2, 6, 11, 12)) {
         part <- unserialize(serialize(run(cut), NULL))
         expect_same_draws(
-          resume(part, n_iter = 13 - cut), whole, label = paste(kind, cut)
+          resume(part, iter = 13 - cut), whole, label = paste(kind, cut)
         )
       }
     }
@@ -296,7 +296,7 @@ test_that("chains have the draws of longer ones, with sums on demand too", {
     )
   }
   whole <- run(80)
-  expect_same_draws(resume(run(60), n_iter = 20), whole)
+  expect_same_draws(resume(run(60), iter = 20), whole)
 })
 
 test_that("chains as stored before there were latent variables continue", {
@@ -305,7 +305,7 @@ test_that("chains as stored before there were latent variables continue", {
   expect_null(state$current$latent)
   expect_null(state$draws$log_lik)
   expect_same_draws(
-    resume(fit, n_iter = 5), batch(data$x, data$y, chains = 1, iter = 25, seed = 1)
+    resume(fit, iter = 5), batch(data$x, data$y, chains = 1, iter = 25, seed = 1)
   )
 })
 

@@ -139,14 +139,14 @@ test_that("a seed determines every draw, threads change nothing", {
   expect_false(identical(a$runs[[1]]$k, a$runs[[2]]$k))
 })
 
-test_that("update(n_iter =) equals a run of full length from the start", {
+test_that("update(iter =) equals a run of full length from the start", {
   long <- batch(sinc$x, sinc$y, iter = 300, thin = 3, seed = 5)
   short <- batch(sinc$x, sinc$y, iter = 100, thin = 3, seed = 5)
   expect_identical(length(short$runs[[1]]$k), 33L)
-  expect_same_draws(resume(short, n_iter = 200), long)
+  expect_same_draws(resume(short, iter = 200), long)
   file <- withr::local_tempfile()
   saveRDS(short, file)
-  expect_same_draws(resume(readRDS(file), n_iter = 200), long)
+  expect_same_draws(resume(readRDS(file), iter = 200), long)
   expect_identical(update(long), long)
 })
 
@@ -192,7 +192,7 @@ test_that("sums on demand give the same draws as all pairs", {
   expect_identical(few$runs[[1]]$k, many$runs[[1]]$k[1:20])
   expect_identical(few$runs[[1]]$draws$noise, many$runs[[1]]$draws$noise[1:20])
   expect_same_draws(
-    resume(few, n_iter = 20),
+    resume(few, iter = 20),
     batch(data$x, data$y, chains = 1, warmup = 0, iter = 40, seed = 5)
   )
 })
@@ -305,7 +305,7 @@ test_that("requests that a chain cannot answer are refused", {
     update(fit, newx = 1, newy = 1),
     class = "kb_error_not_defined"
   )
-  expect_error(update(fit, n_iter = -1), class = "kb_error_argument")
+  expect_error(update(fit, iter = -1), class = "kb_error_argument")
 })
 
 test_that("control and method must fit together", {
@@ -387,7 +387,7 @@ test_that("chains with almost no draws are left out, others cut alike", {
 
 test_that("a limit of one call is not stored in the fit", {
   fit <- batch(sinc$x, sinc$y, chains = 1, seed = 5)
-  later <- suppressWarnings(update(fit, n_iter = 1e5, time_limit = 0.05))
+  later <- suppressWarnings(update(fit, iter = 1e5, time_limit = 0.05))
   expect_identical(later$status, "time_limit")
   expect_identical(later$control$time_limit, Inf)
 })

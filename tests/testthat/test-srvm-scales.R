@@ -144,7 +144,7 @@ test_that("update() in parts is one run, in both samplers", {
   for (of in c("log_evidence", "k", "sets", "log_inverse", "z")) {
     expect_identical(both$runs[[1]][[of]], fits$smc$runs[[1]][[of]], label = of)
   }
-  longer <- suppressWarnings(update(fits$mcmc, n_iter = 30))
+  longer <- suppressWarnings(update(fits$mcmc, iter = 30))
   whole <- suppressWarnings(srvm(y ~ ., data,
     kernel = kernel_matern("ard"), seed = 1, method = "mcmc",
     control = mcmc_control(2, 100, 90)
@@ -169,7 +169,7 @@ test_that("a chain cut anywhere continues unchanged, with any instructions", {
     }
     whole <- run(26)$runs[[1]]
     for (cut in 1:25) {
-      both <- suppressMessages(suppressWarnings(update(run(cut), n_iter = 26 - cut)))
+      both <- suppressMessages(suppressWarnings(update(run(cut), iter = 26 - cut)))
       for (of in c("z", "noise", "factor", "log_inverse")) {
         expect_identical(both$runs[[1]][[of]], whole[[of]], label = paste(cut, of))
       }

@@ -48,7 +48,7 @@ test_that("nor does the evidence of ladders, nor a fit that goes on", {
       evidence(fit,
         n_temps = 3, warmup = 20, iter = 20, chains = 3, seed = 2
       )[c("log_evidence", "mc_se")],
-      as_draws(update(fit, n_iter = 10))
+      as_draws(update(fit, iter = 10))
     ))
   }
   two <- ask()

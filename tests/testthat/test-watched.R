@@ -83,7 +83,7 @@ test_that("f agrees with draws of predict(), at the same rows in any fit", {
     expect_true(all(names(found) %in% ess(fit)$variable))
   }
   fit <- watched_fits()$gaussian
-  longer <- suppressWarnings(update(fit, n_iter = 30))
+  longer <- suppressWarnings(update(fit, iter = 30))
   expect_identical(ess(longer)$variable, ess(fit)$variable)
   expect_false(identical(ess(longer), ess(fit)))
 })

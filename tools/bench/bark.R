@@ -63,7 +63,7 @@ microseconds_ours <- function(data, iterations) {
   ))
   before <- timings(fit)$sampler
   later <- without_convergence_warning(update(fit,
-    n_iter = iterations, progress = FALSE
+    iter = iterations, progress = FALSE
   ))
   1e6 * (timings(later)$sampler - before) / iterations
 }

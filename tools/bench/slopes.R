@@ -58,7 +58,7 @@ per_unit <- function(work) {
 }
 
 per_sweep <- function(fit) {
-  per_unit(function(m) update(fit, n_iter = m, progress = FALSE))
+  per_unit(function(m) update(fit, iter = m, progress = FALSE))
 }
 
 # A chain is timed after its warmup.
