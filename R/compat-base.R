@@ -4,11 +4,12 @@
 #'
 #' What users of other models expect, as far as it has a meaning here.
 #'
-#' @param x,object A fit of [srvm()], [bark()] or [kgs()].
+#' @param x,object A fit of [srvm()], [bark()], [kgs()] or [tdsmc()].
 #' @param parm Names of parameters; by default all.
 #' @param level Probability of the intervals.
 #' @param row.names,optional Not used: arguments of the generic.
-#' @param ... Not used: unknown arguments are errors.
+#' @param ... For fits of [tdsmc()], the function `f` of [tidy()][tidy.kb_tdsmc].
+#'   Unknown arguments are errors.
 #' @return
 #' * `as.matrix()`, `as.data.frame()`: draws of the parameters, one row per draw
 #'   and one column per parameter, those of [posterior::as_draws()].
@@ -48,8 +49,8 @@ NULL
 #' @rdname confint.kb_fit
 #' @export
 as.matrix.kb_fit <- function(x, ...) {
-  x <- checked_fit(x, ...)
-  draws <- unclass(posterior::as_draws_matrix(as_draws(x)))
+  x <- checked_fit(x)
+  draws <- unclass(posterior::as_draws_matrix(as_draws(x, ...)))
   matrix(draws, nrow(draws), dimnames = list(NULL, colnames(draws)))
 }
 
@@ -91,9 +92,9 @@ variables.kb_fit <- function(x, ...) {
 #' @importFrom stats confint
 #' @export
 confint.kb_fit <- function(object, parm = NULL, level = 0.9, ...) {
-  object <- checked_fit(object, ...)
+  object <- checked_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
-  found <- tidy(object, conf.level = level)
+  found <- tidy(object, ..., conf.level = level)
   out <- as.matrix(found[c("conf.low", "conf.high")])
   dimnames(out) <- list(found$term, paste(
     format(100 * interval_ends(level), trim = TRUE), "%"
@@ -145,6 +146,11 @@ family.kb_fit <- function(object, ...) {
     )
   }
   name <- object$settings$family
+  if (is.null(name)) {
+    refuse_meaning("family", "The model has no responses of a family.",
+      "{.fn print} describes it."
+    )
+  }
   if (name == "gaussian" && is_student_prior(object$settings$prior)) {
     return(new_family("Student's t", "identity"))
   }

@@ -122,9 +122,9 @@ drawn_interval <- function(object, prob, newdata, ...) {
 #' @rdname posterior_linpred.kb_fit
 #' @exportS3Method rstantools::posterior_interval
 posterior_interval.kb_fit <- function(object, prob = 0.9, pars = NULL, ...) {
-  object <- checked_fit(object, ...)
+  object <- checked_fit(object)
   prob <- check_number(prob, 0, 1, open = TRUE)
-  draws <- as.matrix(object)
+  draws <- as.matrix(object, ...)
   if (!is.null(pars)) {
     pars <- check_terms_of(pars, colnames(draws), "pars")
     draws <- draws[, pars, drop = FALSE]

@@ -368,7 +368,8 @@ td_columns <- function(fit, f, weights) {
 #'
 #' @param x A fit of [tdsmc()].
 #' @param f `function(states)`: a matrix or data frame of numbers with a row
-#'   for each particle and named columns, or a vector of one number each.
+#'   for each particle and named columns, or a vector of one number each. By
+#'   default the states, if they are numbers.
 #' @param weighted `FALSE`: draws of equal weight, resampled from the particles
 #'   under the fit's seed. `TRUE`: every particle with its weight, see
 #'   [posterior::weight_draws()].
@@ -391,9 +392,8 @@ td_columns <- function(fit, f, weights) {
 #' fit <- tdsmc(target, list(stay = stay), c(1.2, 0.7, 0.9), seed = 1)
 #' posterior::summarise_draws(as_draws(fit, identity), "mean", "sd")
 #' @export
-as_draws.kb_tdsmc <- function(x, f, weighted = FALSE, ...) {
+as_draws.kb_tdsmc <- function(x, f = identity, weighted = FALSE, ...) {
   x <- checked_fit(x, ...)
-  if (missing(f)) f <- NULL
   f <- check_function(f)
   weighted <- check_flag(weighted)
   w <- stats::weights(x)

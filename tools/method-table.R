@@ -34,6 +34,12 @@ rows <- alist(
   "`coef()`" = coefficients_of(fit),
   "`sigma()`" = sigma(fit),
   "`as_draws()`" = draws(fit, new),
+  "`as.matrix()`, `as.data.frame()`, `confint()`" = {
+    as.matrix(fit)
+    as.data.frame(fit)
+    confint(fit)
+  },
+  "`family()`" = family(fit),
   "`update()`: more rows or steps" = more_rows(fit, new),
   "`update(iter = )`, `update(until = )`: longer chains" = {
     update(fit, iter = 10)
@@ -95,6 +101,7 @@ rows <- alist(
     rstantools::log_lik(fit)
   },
   "`rstantools::predictive_interval()`" = rstantools::predictive_interval(fit),
+  "`rstantools::predictive_error()`" = rstantools::predictive_error(fit),
   "`rstantools::bayes_R2()`" = rstantools::bayes_R2(fit),
   "specification for parsnip" = match.fun(paste0(engine, "_spec"))
 )
@@ -131,7 +138,8 @@ family_rows <- c(
     "`importance()`", "`partial_dependence()`", "`exposure_effects()`",
     "`augment()`", "`ggplot2::autoplot()`",
     "`rstantools::posterior_predict()`, `log_lik()`",
-    "`rstantools::predictive_interval()`", "`rstantools::bayes_R2()`"
+    "`rstantools::predictive_interval()`", "`rstantools::predictive_error()`",
+    "`rstantools::bayes_R2()`"
   )]
 )
 
@@ -151,11 +159,15 @@ usual <- list(
   more_rows = function(fit, new) update(fit, newdata = new)
 )
 
-# Generics that every fit has, or every fit to a formula; generics whose methods
+# Generics that every fit has, or every fit to a formula; those that no fit has,
+# and say why; generics whose methods
 # are for other objects, or for fits with groups; and those of DALEX, which few
 # users have installed.
 without_row <- c(
   "fixef", "ranef", "VarCorr",
+  "deviance", "df.residual", "anova", "vcov", "variable.names", "na.action",
+  "ndraws", "nchains", "niterations", "nvariables", "variables",
+  "posterior_interval",
   "nobs", "formula", "terms", "model.frame", "as_draws_df", "weights", "yhat",
   "model_info"
 )

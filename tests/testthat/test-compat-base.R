@@ -39,7 +39,7 @@ test_that("draws are those of as_draws(), in plain form", {
     expect_identical(
       posterior::nchains(fit) * posterior::niterations(fit), nrow(m)
     )
-    expect_error(as.matrix(fit, 1), class = "kb_error_unknown_argument")
+    expect_error(as.matrix(fit, a = 1), class = "kb_error_unknown_argument")
   }
 })
 
