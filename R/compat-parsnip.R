@@ -11,8 +11,9 @@ NULL
 #' fitted by `parsnip::fit()`, put into a workflow with a recipe, resampled and
 #' tuned.
 #'
-#' @param mode `"regression"` or `"classification"`, for `bark_spec()` also
-#'   `"censored regression"`; `kgs_spec()` is for classification only.
+#' @param mode `"regression"`, `"quantile regression"` or `"classification"`, for
+#'   `bark_spec()` also `"censored regression"`; `kgs_spec()` is for
+#'   classification only.
 #' @param engine `"kernelbayes"`, the only one.
 #' @param type,alpha,eps,gamma See [bark_prior()].
 #' @param bandwidth Bandwidth of a Gaussian kernel, in units of the scaled
@@ -31,7 +32,7 @@ NULL
 #'
 #' Predictions are of the types `"numeric"`, `"class"`, `"prob"`, `"conf_int"`
 #' (credible intervals of the regression function, or of the probabilities),
-#' `"pred_int"` and `"raw"`. For `kgs_spec()` `"prob"` is for the label as
+#' `"pred_int"`, `"quantile"` (of new responses) and `"raw"`. For `kgs_spec()` `"prob"` is for the label as
 #' recorded, right or wrong, and `"class"` is the most probable true class, see
 #' [predict.kb_kgs()]. Factors become indicators, one column per level;
 #' predictors are standardised by the fit function. Counts are regression with
@@ -242,8 +243,11 @@ given_only <- function(...) {
 # Registration ----------------------------------------------------------------
 
 spec_modes <- list(
-  bark_spec = c("regression", "classification", "censored regression"),
-  srvm_spec = c("regression", "classification"), kgs_spec = "classification"
+  bark_spec = c(
+    "regression", "quantile regression", "classification", "censored regression"
+  ),
+  srvm_spec = c("regression", "quantile regression", "classification"),
+  kgs_spec = "classification"
 )
 
 # Register the models with parsnip: now if it is loaded, otherwise when it is
@@ -259,7 +263,10 @@ register_specs <- function() {
     # The package was loaded a second time in this session.
     if (spec %in% parsnip::get_from_env("models")) next
     parsnip::set_new_model(spec)
-    for (mode in spec_modes[[spec]]) register_mode(spec, mode)
+    # Older versions of parsnip do not know all of them.
+    for (mode in intersect(spec_modes[[spec]], parsnip::get_from_env("modes"))) {
+      register_mode(spec, mode)
+    }
     for (arg in names(formals(get(spec)))[-(1:2)]) {
       parsnip::set_model_arg(spec, "kernelbayes", arg, arg,
         list(pkg = "kernelbayes", fun = paste0("param_", arg)),
@@ -314,11 +321,21 @@ spec_predictions <- function(spec, mode) {
       }
     )
   }
+  numbers <- list(
+    numeric = asks(type = "response"), conf_int = band("credible"),
+    pred_int = band("prediction"), raw = asks()
+  )
+  # Of new responses, for the levels of the specification
+  quantiles <- list(quantile = asks(
+    type = "quantile", interval = "prediction",
+    probs = quote(object$spec$quantile_levels),
+    post = function(x, object) parsnip::matrix_to_quantile_pred(x, object)
+  ))
+  if (mode == "quantile regression") {
+    return(c(quantiles, numbers["raw"]))
+  }
   if (mode == "regression") {
-    return(list(
-      numeric = asks(type = "response"), conf_int = band("credible"),
-      pred_int = band("prediction"), raw = asks()
-    ))
+    return(c(numbers, quantiles))
   }
   if (mode == "censored regression") {
     return(list(

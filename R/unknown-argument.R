@@ -42,6 +42,11 @@ argument_hint <- function(name, known, makers) {
       ))
     }
   }
+  # A kernel of the user's own needs its derivatives and scales.
+  if (name == "kernel" && identical(makers$prior, "bark_prior")) {
+    return("{.fn bark} has gaussian kernels only: it learns a scale for each
+      predictor. {.fn srvm} and {.fn kgs} take kernels.")
+  }
   NULL
 }
 

@@ -264,3 +264,24 @@ test_that("a grid is made of the ranges if none is given", {
   expect_identical(length(unique(tried)), 3L)
   expect_true(all(tried >= 0.1 & tried <= 10))
 })
+
+test_that("quantiles are those of new responses", {
+  skip_if_not_installed("parsnip", "1.3.0")
+  levels <- c(0.1, 0.5, 0.9)
+  spec <- parsnip::set_engine(srvm_spec(), "kernelbayes", seed = 1)
+  by_mode <- parsnip::set_mode(spec, "quantile regression",
+    quantile_levels = levels
+  )
+  fit <- parsnip::fit(by_mode, y ~ x, line)
+  wanted <- predict(parsnip::extract_fit_engine(fit), line[1:4, "x", drop = FALSE],
+    type = "quantile", interval = "prediction", probs = levels
+  )
+  found <- predict(fit, line[1:4, ])
+  expect_named(found, ".pred_quantile")
+  expect_equal(as.matrix(found$.pred_quantile), wanted, ignore_attr = TRUE)
+  usual <- parsnip::fit(parsnip::set_mode(spec, "regression"), y ~ x, line)
+  again <- predict(usual, line[1:4, ],
+    type = "quantile", quantile_levels = levels
+  )
+  expect_equal(again, found)
+})
