@@ -229,7 +229,7 @@ resolved_prior <- function(fit) {
   }
   prior <- unclass(fit$settings$prior)
   if (inherits(fit, "kb_srvm")) {
-    return(c(fit$settings["kernel"], prior, fit$settings["intercept"]))
+    return(c(list(kernel = shown_kernel(fit$settings)), prior, fit$settings["intercept"]))
   }
   prior
 }

@@ -36,8 +36,8 @@
 #' definite.
 #'
 #' `kernel_custom()` evaluates an R function by block. The function must be
-#' positive semidefinite, which is not checked. [srvm()] accepts built-in
-#' kernels only; [bark()] has no argument `kernel`.
+#' positive semidefinite; [srvm()] checks that at the training rows.
+#' [bark()] has no argument `kernel`: it needs scales and their derivatives.
 #'
 #' @param bandwidth The bandwidth \eqn{b}, in the units of the points: a
 #'   positive number for all columns, a vector with one positive number for each

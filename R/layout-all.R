@@ -2,12 +2,24 @@
 
 # Known to all of them: `rows` and `columns` of the predictors.
 
+map_layout <- layout(
+  kernel = such_that(is_custom, "a kernel with a part of the user's own"),
+  points = such_that(function(v) {
+    is.matrix(v) && is.double(v) && all_finite(v)
+  }, "a numeric matrix"),
+  axes = such_that(function(v) {
+    is.matrix(v) && is.double(v) && all_finite(v)
+  }, "a numeric matrix"),
+  .fit = rule(nrow(points) == nrow(axes), "of as many rows")
+)
+
 scaling_layout <- layout(
   x_center = numbers(columns), x_scale = positive(columns),
   y_center = numbers(), y_scale = positive(), x_log = maybe(holds(layout(
     side = numbers(columns, -1, 1), from = numbers(columns),
     unit = positive(columns)
-  )))
+  ))),
+  map = maybe(holds(map_layout))
 )
 
 mould_layout <- layout(

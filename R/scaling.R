@@ -12,7 +12,8 @@ NULL
 #' @param scale `FALSE` leaves x and y untouched: no centring either.
 #' @param logs Take logarithms of skewed predictors first?
 #' @return List of `x_center`, `x_scale` (length p), `y_center`, `y_scale` and,
-#'   if there are any logarithms, `x_log`.
+#'   if there are any logarithms, `x_log`. With a kernel of the user's own
+#'   [srvm()] adds its `map`, see `custom_map()`.
 #' @noRd
 scaling_learn <- function(x, y, scale = TRUE, logs = FALSE) {
   s <- list(
@@ -64,6 +65,12 @@ column_moments <- function(x) {
 #' @param columns The predictors in x, if it has not all of them.
 #' @noRd
 scaling_x <- function(s, x, columns = seq_len(ncol(x))) {
+  x <- scaling_numbers(s, x, columns)
+  if (is.null(s$map)) x else map_points(s$map, x)
+}
+
+# As kernels of the user's own see the predictors
+scaling_numbers <- function(s, x, columns = seq_len(ncol(x))) {
   x <- take_logs(s$x_log, x, columns)
   sweep(sweep(x, 2, s$x_center[columns]), 2, s$x_scale[columns], "/")
 }

@@ -52,9 +52,9 @@ learn_factors <- 2^(-3:1)
 
 refuse_custom <- function() {
   kb_abort(c(
-    "{.arg kernel} must be built in: {.fn srvm} evaluates it in C++ as the
-     data arrive.",
-    x = "It has a part made by {.fn kernel_custom}."
+    "Kernels of a list or a dictionary must be built in.",
+    x = "One has a part made by {.fn kernel_custom}.",
+    i = "{.fn srvm} takes it as the only kernel."
   ), "argument", argument = "kernel")
 }
 
@@ -333,7 +333,7 @@ describe_kernels <- function(x, most = 3) {
   }
   if (!is_averaged(x)) {
     return(paste0(
-      "  kernel:       ", format(x$settings$kernel),
+      "  kernel:       ", format(shown_kernel(x$settings)),
       if (has_linear_part(x$settings)) ", linear part", "\n"
     ))
   }

@@ -386,6 +386,7 @@ complete_rows <- function(rows, na.action) {
 }
 
 append_rows <- function(object, rows) {
+  refuse_unmapped(object$settings, kernel_part(object, rows$x))
   n <- nrow(object$data$x)
   numbers <- row_numbers(object)
   given <- n_given(object)

@@ -23,6 +23,10 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
     any(vapply(check_kernels(kernel), is_ard, NA))
   logs <- isTRUE(scale) && ard
   scaling <- scaling_learn(mould$x, given, !isFALSE(scale), logs)
+  if (is_custom(kernel)) {
+    scaling$map <- custom_map(kernel, scaling_x(scaling, mould$x))
+    kernel <- kernel_linear()
+  }
   x <- scaling_x(scaling, mould$x)
   y <- if (classes) numeric() else scaling_y(scaling, given)
   if (isFALSE(scale) && !classes) warn_offset(y)

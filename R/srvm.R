@@ -206,8 +206,11 @@ NULL
 #'   moves (`n_moves = 0`), but with an unbounded memory,
 #'   `kernel_gaussian("learn")`, an average over five bandwidths for all
 #'   predictors; with `proposal = "paper"` or an improper prior
-#'   `kernel_gaussian("median")`. Custom kernels cannot be used here, since kernel
-#'   columns are evaluated as the data arrive.
+#'   `kernel_gaussian("median")`. A kernel from [kernel_custom()], alone or in a sum
+#'   or product, needs all rows at once (`update()` cannot add rows that it does not
+#'   know), an eigendecomposition of their kernel matrix, and as many coordinates
+#'   as rows: it is for hundreds of rows. The kernel sees standardised
+#'   predictors.
 #' @param prior Prior, see [srvm_prior()].
 #' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch
 #'   sampler.
@@ -403,6 +406,7 @@ srvm_fit <- function(mould, given, called, started) {
     mould <- adopt_classes(mould, given$reference)
     reference_settings(given$reference, mould)
   }
+  refuse_unmapped(settings, mould$x)
   # With an improper prior, part of the first row gives no proper posterior.
   if (!batch && is_improper(settings$prior)) control$powers <- numeric()
   check_printed_weights(control, settings$prior)
