@@ -4,8 +4,8 @@
 #' @param type What to draw:
 #' * `"fit"`: with one predictor the posterior mean of f with its credible band
 #'   and the prediction band (in probit models the probability of the second
-#'   level with its credible band), the data and, as the height of ticks, the
-#'   probability that each row is a centre; with several predictors observed
+#'   level with its credible band), the data and, with up to 200 rows, as the
+#'   height of ticks the probability that each row is a centre; with several predictors observed
 #'   against fitted responses with prediction intervals (in probit models the
 #'   probabilities of the rows in increasing order with credible intervals). For
 #'   ordered classes the posterior mean of f with its credible band, or at the
