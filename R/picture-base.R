@@ -216,10 +216,11 @@ ink <- function(colour, alpha = 1) {
     return(grDevices::adjustcolor(colour, alpha))
   }
   lab <- to_lab(colour)
+  white <- lab[, 1] > 99.5
   lab[, 1] <- ifelse(lab[, 1] < 60, 100 - 0.6 * lab[, 1], lab[, 1])
   rgb <- grDevices::convertColor(lab, "Lab", "sRGB")
   out <- grDevices::rgb(pmin(pmax(rgb, 0), 1))
-  out[lab[, 1] > 99.5] <- page
+  out[white] <- page
   grDevices::adjustcolor(out, alpha)
 }
 
