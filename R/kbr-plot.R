@@ -158,11 +158,7 @@ marginal <- function(column, fit, w, n) {
   here <- match(column, colnames(fit$data$states))
   u <- if (!is.null(prior)) prior$points[, here]
   v <- if (!is.null(u)) matrix(prior$weights, 1)
-  width <- max(
-    density_bandwidth(matrix(x), w, NULL),
-    if (!is.null(u)) density_bandwidth(matrix(u), v, NULL)
-  )
-  ends <- smooth_ends(range(x, u), width, fit$settings$support[, here])
+  ends <- density_ends(x, w, u, v, fit$settings$support[, here])
   at <- seq(ends[[1]], ends[[2]], length.out = n)
   data.frame(
     state = column, at = at,
@@ -171,9 +167,24 @@ marginal <- function(column, fit, w, n) {
   )
 }
 
-# Where densities have come down, within the support
-smooth_ends <- function(ends, width, support) {
-  ends <- ends + c(-2.5, 2.5) * width
+#' Where densities of a state end
+#'
+#' Beyond the points they come down where the prior has a tail; where it ends
+#' at once, values beyond may be impossible.
+#' @param u,v Points of the prior and their weights, or NULL.
+#' @noRd
+density_ends <- function(x, w, u, v, support) {
+  if (is.null(u)) {
+    u <- x
+    v <- matrix(1 / length(x), 1, length(x))
+  }
+  width <- max(
+    density_bandwidth(matrix(x), w, NULL), density_bandwidth(matrix(u), v, NULL)
+  )
+  ends <- range(x, u)
+  heights <- marginal_density(u, v, seq(min(u), max(u), length.out = 50))
+  tail <- heights[c(1, 50)] < 0.2 * max(heights)
+  ends <- ends + c(-2.5, 2.5) * width * tail
   if (is.null(support)) ends else pmin(pmax(ends, support[[1]]), support[[2]])
 }
 
@@ -185,10 +196,15 @@ marginal_density <- function(x, w, at) {
 }
 
 # Posterior density of two columns of the states over a grid
-joint_density <- function(x, w, n, support = NULL) {
+joint_density <- function(fit, columns, w, n) {
+  x <- fit$data$states[, columns]
+  prior <- prior_sample(fit)
+  columns <- match(columns, colnames(fit$data$states))
   widths <- density_bandwidth(x, w, NULL)
   sides <- lapply(1:2, function(j) {
-    ends <- smooth_ends(range(x[, j]), widths[[j]], support[, j])
+    u <- if (!is.null(prior)) prior$points[, columns[[j]]]
+    v <- if (!is.null(prior)) matrix(prior$weights, 1)
+    ends <- density_ends(x[, j], w, u, v, fit$settings$support[, columns[[j]]])
     seq(ends[[1]], ends[[2]], length.out = n)
   })
   grid <- as.matrix(expand.grid(sides))
@@ -200,7 +216,7 @@ joint_density <- function(x, w, n, support = NULL) {
 
 joint_picture <- function(fit, w, p, columns, n) {
   x <- fit$data$states[, columns]
-  drawn <- joint_density(x, p, n, fit$settings$support[, columns])
+  drawn <- joint_density(fit, columns, p, n)
   density <- drawn$posterior
   prior <- prior_sample(fit)$points
   shown <- if (is.null(prior)) {

@@ -3,8 +3,8 @@
 #' Plot the evidence against the label noise
 #'
 #' The log evidence at each rate q of wrong labels and, in a second panel, the
-#' posterior density of q under the fit's prior. The rate with the highest evidence, or the known
-#' rate, is marked.
+#' posterior density of q under the fit's prior. The rate with the highest
+#' evidence, or the known rate, is marked.
 #'
 #' @param x The value of [`evidence()`][evidence.kb_kgs] of a fit of [kgs()].
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for

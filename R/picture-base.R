@@ -129,7 +129,7 @@ open_panel <- function(panel, dots) {
   ylim <- panel_limits(panel, "y")
   settings <- list(
     type = "n", xlim = xlim, ylim = ylim, log = panel$log, bty = "l",
-    mgp = c(2.3, 0.6, 0)
+    mgp = c(2.1, 0.6, 0)
   )
   if (panel$tight) settings[c("xaxs", "yaxs")] <- "i"
   if (!is.null(panel$ticks)) settings$xaxt <- "n"
@@ -168,7 +168,9 @@ panel_titles <- function(panel, settings, titles, dots, line) {
   line <- if (is.null(dots$mgp)) c(settings$mgp[[1]], line) else dots$mgp[[1]]
   if (!is.null(panel$ticks) && long_names(panel$ticks)) line[[1]] <- 3
   style <- settings[grepl("^(cex|col|font)[.]|^family$", names(settings))]
-  label <- function(name) if (is.null(dots[[name]])) panel[[name]] else dots[[name]]
+  label <- function(name) {
+    if (is.null(dots[[name]])) panel[[name]] else dots[[name]]
+  }
   write <- function(...) do.call(graphics::title, c(list(...), style))
   write(xlab = label("xlab"), line = line[[1]])
   write(ylab = label("ylab"), line = line[[length(line)]])
@@ -204,7 +206,8 @@ draw_layer <- function(layer) {
 
 # The colour of a layer; over coloured tiles it does not depend on the page
 layer_ink <- function(look, alpha = look$alpha) {
-  if (isTRUE(look$on_tiles)) paint(look$colour, alpha) else ink(look$colour, alpha)
+  own <- if (isTRUE(look$on_tiles)) paint else ink
+  own(look$colour, alpha)
 }
 
 # A colour that is readable on the page: on a dark one dark colours are light,
@@ -475,23 +478,30 @@ key_above <- function(entries, page = NULL, main = FALSE) {
   if (length(entries) == 0) {
     return(invisible())
   }
-  usable <- if (is.null(page)) graphics::grconvertX(1, "nfc", "npc") else {
-    diff(graphics::grconvertX(page[1:2], "inches", "npc"))
-  }
-  left <- if (is.null(page)) 0 else {
-    graphics::grconvertX(page[[1]], "inches", "npc")
-  }
-  bottom <- if (is.null(page)) 1 else {
-    graphics::grconvertY(page[[3]], "inches", "npc")
-  }
-  lines <- if (is.null(page)) graphics::par("mar")[[3]] - 1.6 * main else 1
-  set <- key_rows(entries, usable, max(floor(lines / 1.1), 1))
+  place <- key_place(page, main)
+  set <- key_rows(entries, place$room, place$lines)
   height <- 1.25 * set$cex * graphics::par("cin")[[2]] * graphics::par("cex") /
     graphics::par("pin")[[2]]
   for (i in seq_along(entries)) {
-    up <- bottom + height * (max(set$row) - set$row[[i]])
-    key_entry(entries[i], left + set$at[[i]], set$cex, up)
+    up <- place$bottom + height * (max(set$row) - set$row[[i]])
+    key_entry(entries[i], place$left + set$at[[i]], set$cex, up)
   }
+}
+
+# Where the legend is, in widths and heights of the panel, and its lines at most
+key_place <- function(page, main) {
+  if (is.null(page)) {
+    lines <- (graphics::par("mar")[[3]] - 1.6 * main) / 1.1
+    return(list(
+      left = 0, bottom = 1, room = graphics::grconvertX(1, "nfc", "npc"),
+      lines = max(floor(lines), 1)
+    ))
+  }
+  ends <- graphics::grconvertX(page[1:2], "inches", "npc")
+  list(
+    left = ends[[1]], bottom = graphics::grconvertY(page[[3]], "inches", "npc"),
+    room = diff(ends), lines = 1
+  )
 }
 
 #' The row and the left end of each entry, in at most so many rows

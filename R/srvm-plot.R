@@ -3,10 +3,11 @@
 #' @param x A fit of [srvm()].
 #' @param type What to draw:
 #' * `"fit"`: with one predictor the posterior mean of f with its credible band
-#'   and the prediction band, the data and, with up to 200 rows, as the
-#'   height of ticks the probability that each row is a centre; with several predictors, observed
-#'   against fitted responses with prediction intervals. For two classes the
-#'   probability of the second level, against the predictor or by rank.
+#'   and the prediction band, the data and, with up to 200 rows, as the height
+#'   of ticks the probability that each row is a centre; with several
+#'   predictors, observed against fitted responses with prediction intervals.
+#'   For two classes the probability of the second level, against the predictor
+#'   or by rank.
 #' * `"ess"`: effective sample size against processed rows, with the rows at
 #'   which particles were resampled.
 #' * `"k"`: posterior of the number of centres, and its prior for this number of

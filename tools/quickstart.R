@@ -66,7 +66,8 @@ picture("boston.png", function() {
     col = grDevices::adjustcolor(colour, .5)
   )
   abline(0, 1, lty = 2)
-  legend("topleft", c("outside their interval", "inside", "observed = predicted"),
+  legend("topleft",
+    c("outside their interval", "inside", "observed = predicted"),
     col = c(colours, "black"), pch = c(17, 19, NA), lty = c(1, 1, 2), bty = "n"
   )
 })
