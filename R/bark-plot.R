@@ -4,12 +4,13 @@
 #' @param type What to draw:
 #' * `"fit"`: with one predictor the posterior mean of f with its credible band
 #'   and the prediction band (in probit models the probability of the second
-#'   level with its credible band), the data and, as the height of ticks, the
-#'   probability that each row is a centre; with several predictors observed
-#'   against fitted responses with prediction intervals (in probit models the
-#'   probabilities of the rows in increasing order with credible intervals). For
-#'   ordered classes the posterior mean of f with its credible band, or at the
-#'   rows in increasing order with credible intervals, and the mean cut points.
+#'   level with its credible band), the data and, with up to 200 rows, as the
+#'   height of ticks the probability that each row is a centre; with several
+#'   predictors observed against fitted responses with prediction intervals (in
+#'   probit models the probabilities of the rows in increasing order with
+#'   credible intervals). For ordered classes the posterior mean of f with its
+#'   credible band, or at the rows in increasing order with credible intervals,
+#'   and the mean cut points.
 #' * `"importance"`: the scales of the predictors, see [importance()].
 #' * `"k"`: posterior of the number of kernels, and its prior.
 #' * `"centres"`: posterior probability that each row is a centre (like the

@@ -306,11 +306,12 @@ importance_picture <- function(x, type = NULL, transform = NULL, n = 30) {
   type <- check_importance_type(x, type)
   transform <- check_importance_transform(x, transform)
   label <- importance_label(x)
+  level <- attr(x, "level")
   n <- check_count(n, 1)
   x <- as.data.frame(x[sort(most_important(x, n)), ])
   new_picture(c(
     if (type %in% c("scale", "rise", "both")) {
-      list(scales_panel(x, label, transform == "sqrt"))
+      list(scales_panel(x, label, transform == "sqrt", level))
     },
     if (type %in% c("effect", "inclusion", "both")) {
       what <- if (type == "inclusion") type else "effect"
@@ -338,11 +339,19 @@ importance_label <- function(x) {
   if (by_permutation(x)) {
     return(paste("increase in", loss_words(x)))
   }
-  if (is_share(x)) "share" else "scale lambda"
+  if (is_share(x)) "share" else "kernel scale"
+}
+
+interval_box_label <- function(level) {
+  paste("quartiles and", if (is.null(level)) {
+    "interval"
+  } else {
+    percent_label(level, "interval")
+  })
 }
 
 # A box per predictor, whiskers at the ends of the interval
-scales_panel <- function(x, label, root) {
+scales_panel <- function(x, label, root, level) {
   at <- seq_len(nrow(x))
   panel(
     "", label,
@@ -352,11 +361,11 @@ scales_panel <- function(x, label, root) {
         x = at, ymin = x$lower, lower = x$q25, middle = x$median,
         upper = x$q75, ymax = x$upper
       ),
-      fill = "#9BD1F2", label = "quartiles, interval"
+      fill = "#9BD1F2", label = interval_box_label(level)
     ),
     error_layer(at, x$mean, x$mc_se, if (root) 0 else -Inf),
     points_layer(at, x$mean,
-      shape = 18, size = 1, colour = "orange", label = "mean"
+      shape = 18, size = 1.2, colour = "orange", label = "mean"
     ),
     xlim = range(at) + c(-0.6, 0.6), ylim = 0, ticks = x$variable, root = root
   )
@@ -388,7 +397,7 @@ error_layer <- function(at, value, se, ...) {
   known <- !is.na(ends$upper - ends$lower) & ends$upper > ends$lower
   layer("ranges",
     data.frame(x = at, ymin = ends$lower, ymax = ends$upper)[known, ],
-    colour = "orange", lwd = 2, label = if (any(known)) "2 MC errors"
+    colour = "orange", lwd = 2, label = if (any(known)) "two Monte Carlo errors"
   )
 }
 

@@ -431,22 +431,23 @@ path_picture <- function(x, truth, columns, level) {
   }
   names <- colnames(bands$centre)
   columns <- path_columns(columns, names)
+  angle <- attr(bands$centre, "circular")
   new_picture(lapply(columns, function(column) {
     band <- path_column(bands, match(column, names), truth)
     time <- seq_along(band$centre)
     panel(
-      "time", column,
+      "time", paste0(column, if (angle[[match(column, names)]]) " (radians)"),
       ribbon_layer(time, band$lower, band$upper,
-        alpha = 0.5, label = percent_label(level, "interval")
+        alpha = 0.5, label = percent_label(level, "interval of the state")
       ),
       lines_layer(time, band$centre, lwd = 2, label = "mean"),
       if (!is.null(truth)) {
         lines_layer(time, band$truth,
-          colour = "grey", lwd = 1.5, label = "truth"
+          colour = "black", lwd = 1.2, lty = "42", label = "truth"
         )
       }
     )
-  }))
+  }), columns = if (length(columns) > 3) 2 else 1)
 }
 
 # Names of coordinates to draw: the first four, or those chosen

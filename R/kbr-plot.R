@@ -134,10 +134,13 @@ marginals_picture <- function(fit, w, p, columns, level, n) {
         colour = "grey", alpha = 0.25, label = "prior"
       ),
       lines_layer(curves$at, curves$posterior, lwd = 2, label = "posterior"),
+      rule_layer(y = 0, lty = 1),
       lines_layer(as.vector(ends), 0,
-        lwd = 5, colour = "sky", label = percent_label(level, "interval")
+        lwd = 5, colour = "orange", label = percent_label(level, "interval")
       ),
-      points_layer(sum(w * v), 0, size = 1, label = "mean")
+      points_layer(sum(w * v), 0,
+        shape = 21, size = 1.1, fill = "white", label = "mean"
+      )
     )
   })
   new_picture(panels,
@@ -154,16 +157,35 @@ marginal <- function(column, fit, w, n) {
   prior <- prior_sample(fit)
   here <- match(column, colnames(fit$data$states))
   u <- if (!is.null(prior)) prior$points[, here]
-  at <- seq(min(x, u), max(x, u), length.out = n)
+  v <- if (!is.null(u)) matrix(prior$weights, 1)
+  ends <- density_ends(x, w, u, v, fit$settings$support[, here])
+  at <- seq(ends[[1]], ends[[2]], length.out = n)
   data.frame(
     state = column, at = at,
-    prior = if (is.null(u)) {
-      NA_real_
-    } else {
-      marginal_density(u, matrix(prior$weights, 1), at)
-    },
+    prior = if (is.null(u)) NA_real_ else marginal_density(u, v, at),
     posterior = marginal_density(x, w, at)
   )
+}
+
+#' Where densities of a state end
+#'
+#' Beyond the points they come down where the prior has a tail; where it ends
+#' at once, values beyond may be impossible.
+#' @param u,v Points of the prior and their weights, or NULL.
+#' @noRd
+density_ends <- function(x, w, u, v, support) {
+  if (is.null(u)) {
+    u <- x
+    v <- matrix(1 / length(x), 1, length(x))
+  }
+  width <- max(
+    density_bandwidth(matrix(x), w, NULL), density_bandwidth(matrix(u), v, NULL)
+  )
+  ends <- range(x, u)
+  heights <- marginal_density(u, v, seq(min(u), max(u), length.out = 50))
+  tail <- heights[c(1, 50)] < 0.2 * max(heights)
+  ends <- ends + c(-2.5, 2.5) * width * tail
+  if (is.null(support)) ends else pmin(pmax(ends, support[[1]]), support[[2]])
 }
 
 marginal_density <- function(x, w, at) {
@@ -174,12 +196,18 @@ marginal_density <- function(x, w, at) {
 }
 
 # Posterior density of two columns of the states over a grid
-joint_density <- function(x, w, n) {
+joint_density <- function(fit, columns, w, n) {
+  x <- fit$data$states[, columns]
+  prior <- prior_sample(fit)
+  columns <- match(columns, colnames(fit$data$states))
+  widths <- density_bandwidth(x, w, NULL)
   sides <- lapply(1:2, function(j) {
-    seq(min(x[, j]), max(x[, j]), length.out = n)
+    u <- if (!is.null(prior)) prior$points[, columns[[j]]]
+    v <- if (!is.null(prior)) matrix(prior$weights, 1)
+    ends <- density_ends(x[, j], w, u, v, fit$settings$support[, columns[[j]]])
+    seq(ends[[1]], ends[[2]], length.out = n)
   })
   grid <- as.matrix(expand.grid(sides))
-  widths <- density_bandwidth(x, w, NULL)
   density <- embedding_values(
     x, as.vector(w), kernel_gaussian(as.vector(widths)), grid
   ) / (2 * pi * prod(widths))
@@ -188,7 +216,7 @@ joint_density <- function(x, w, n) {
 
 joint_picture <- function(fit, w, p, columns, n) {
   x <- fit$data$states[, columns]
-  drawn <- joint_density(x, p, n)
+  drawn <- joint_density(fit, columns, p, n)
   density <- drawn$posterior
   prior <- prior_sample(fit)$points
   shown <- if (is.null(prior)) {
@@ -205,10 +233,10 @@ joint_picture <- function(fit, w, p, columns, n) {
     ),
     contour_layer(data.frame(x = drawn$at_1, y = drawn$at_2, z = density),
       max(density) * c(0.05, 0.1, 0.2, 0.4, 0.6, 0.8),
-      lwd = 1.5, label = "posterior"
+      lwd = 1.5, label = "posterior density"
     ),
     points_layer(mean[[1]], mean[[2]],
-      size = 1, colour = "orange", label = "mean"
+      size = 1.2, shape = 18, colour = "orange", label = "posterior mean"
     )
   ))
 }
@@ -226,10 +254,10 @@ weights_picture <- function(fit, w, column) {
 }
 
 # Weights, in orange where they are negative
-weights_layer <- function(kind, weights, data, colour = "blue") {
+weights_layer <- function(kind, weights, data, colour = "blue", ...) {
   signs <- c("weights", "negative weights")
   data$group <- signs[1 + (weights < 0)]
   layer(kind, data,
-    alpha = 0.6, by = groups(NULL, signs, paint(c(colour, "orange")))
+    alpha = 0.6, by = groups(NULL, signs, paint(c(colour, "orange"))), ...
   )
 }

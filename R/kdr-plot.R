@@ -55,7 +55,8 @@ kdr_values_panel <- function(x, n) {
     layer("ranges", columns(x = at, ymin = 0, ymax = share, group = of),
       lwd = 2, by = by
     ),
-    points_layer(at, share, group = of, by = by), ylim = 0
+    points_layer(at, share, size = 1, group = of, by = by),
+    ylim = 0, ticks = "whole"
   )
 }
 
@@ -63,9 +64,11 @@ kdr_choice_panel <- function(choice, k) {
   panel(
     "number of directions", "relative error",
     rule_layer(x = k, label = "chosen"),
-    ranges_layer(choice$k, choice$error - choice$se, choice$error + choice$se),
+    ranges_layer(choice$k, choice$error - choice$se, choice$error + choice$se,
+      lwd = 2, label = "one standard error"
+    ),
     lines_layer(choice$k, choice$error),
-    points_layer(choice$k, choice$error),
+    points_layer(choice$k, choice$error, size = 1),
     ticks = "whole"
   )
 }
@@ -76,6 +79,6 @@ kdr_columns_panel <- function(columns, n) {
   panel(
     "", "root mean square gradient",
     layer("bars", columns(x = at, y = as.vector(top))),
-    ticks = names(top), ylim = 0
+    ticks = names(top), xlim = c(0.4, length(top) + 0.6), ylim = 0
   )
 }

@@ -36,7 +36,7 @@ mean_curve_panel <- function(x, n) {
     rule_layer(y = 0),
     weights_layer("ranges", w, data.frame(
       x = x$points[, 1], ymin = pmin(ticks, 0), ymax = pmax(ticks, 0)
-    ), "grey"),
+    ), "grey", lwd = 2),
     lines_layer(grid, value, lwd = 2, label = "embedding")
   )
 }
@@ -56,7 +56,7 @@ mean_plane_panel <- function(x, n) {
     if (highest > 0) surface_layer(cells, "embedding", c(-1, 1) * highest,
       c(kb_colour("orange"), "white", kb_colour("sky"))
     ),
-    contour_layer(cells, colour = "grey", labels = TRUE),
+    contour_layer(cells, colour = "#303030", labels = TRUE, on_tiles = TRUE),
     weights_layer("points", x$weights,
       data.frame(x = x$points[, 1], y = x$points[, 2], size = size), "grey"
     ),

@@ -2,9 +2,9 @@
 
 #' Plot the evidence against the label noise
 #'
-#' The log evidence at each rate q of wrong labels, and the posterior density of
-#' q under the fit's prior. The rate with the highest evidence, or the known
-#' rate, is marked.
+#' The log evidence at each rate q of wrong labels and, in a second panel, the
+#' posterior density of q under the fit's prior. The rate with the highest
+#' evidence, or the known rate, is marked.
 #'
 #' @param x The value of [`evidence()`][evidence.kb_kgs] of a fit of [kgs()].
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
@@ -31,24 +31,25 @@ evidence_kgs_picture <- function(x) {
   # At the ends it may fall without bound.
   high <- max(curve$log_evidence)
   shown <- curve$log_evidence > high - 20
-  low <- min(curve$log_evidence[shown])
-  new_picture(panel(
-    "rate of wrong labels", "log evidence",
-    if (learned) {
-      # Half as high as the curve.
-      share <- 0.5 * curve$posterior / max(curve$posterior)
-      ribbon_layer(curve$q, low, low + share * (high - low),
-        alpha = 0.4, label = "posterior of q"
-      )
-    },
-    rule_layer(x = if (learned) x$rate_mode else x$noise$rate,
-      label = if (learned) "highest" else "known rate"
-    ),
+  at_rate <- rule_layer(
+    x = if (learned) x$rate_mode else x$noise$rate,
+    label = if (learned) "rate of the highest evidence" else "known rate"
+  )
+  log_evidence <- panel(
+    "rate of wrong labels", "log evidence", at_rate,
     layer("lines", data.frame(x = curve$q, y = curve$log_evidence)[shown, ],
-      lwd = 2, label = "log evidence"
+      lwd = 2
     ),
     xlim = range(curve$q)
-  ))
+  )
+  if (!learned) {
+    return(new_picture(log_evidence))
+  }
+  new_picture(list(log_evidence, panel(
+    "rate of wrong labels", "posterior density", at_rate,
+    ribbon_layer(curve$q, 0, curve$posterior, alpha = 0.5),
+    xlim = range(curve$q), shared = c("main", "ylim")
+  )))
 }
 
 # Log evidence and posterior density on a fine grid of rates

@@ -96,10 +96,12 @@ plotted_rejects <- function(x, newdata, newy, complement) {
 kgs_trace_labels <- function(x) {
   rates <- kgs_rate_names(x)
   if (length(rates) == 2) {
-    return(stats::setNames(paste("rate", rates), rates))
+    classes <- gsub("^q\\[|\\]$", "", rates)
+    return(stats::setNames(paste("wrong share of", classes), rates))
   }
   second <- if (length(rates) == 1) rates else names(watched_functions(x))[[1]]
-  stats::setNames(c("wrong labels", second), c("errors", second))
+  label <- if (length(rates) == 1) "rate of wrong labels" else second
+  stats::setNames(c("wrong labels", label), c("errors", second))
 }
 
 # Classes ----------------------------------------------------------------------
@@ -174,10 +176,15 @@ boundary_layers <- function(p, cells) {
     contour_layer(cbind(cells, z = z), levels, colour = "black", ...)
   }
   if (ncol(p) == 2) {
-    return(list(at(p[, 2], 0.5, lwd = 2), at(p[, 2], c(0.1, 0.9), lty = 3)))
+    return(list(
+      at(p[, 2], 0.5, lwd = 2, label = "boundary"),
+      at(p[, 2], c(0.1, 0.9), lty = 3, label = "probability 0.1, 0.9")
+    ))
   }
   lapply(seq_len(ncol(p)), function(c) {
-    at(p[, c] - apply(p[, -c, drop = FALSE], 1, max), 0, lwd = 1.5)
+    at(p[, c] - apply(p[, -c, drop = FALSE], 1, max), 0,
+      lwd = 1.5, label = "boundary"
+    )
   })
 }
 
@@ -234,7 +241,7 @@ function_picture <- function(x, level, n) {
   if (ncol(at) > 1 || kgs_functions(x) > 1) {
     of <- if (x$settings$classes > 2) paste(" of", x$mould$levels[[1]])
     bands <- function_bands(x, at, level)
-    return(rows_picture(x, bands, 0, level, "f", paste0("f", of)))
+    return(rows_picture(x, bands, 0, level, "f", paste0("latent f", of)))
   }
   grid <- curve_grid(x, at[, 1], n)
   bands <- function_bands(x, grid_points(x, grid), level)
@@ -244,9 +251,9 @@ function_picture <- function(x, level, n) {
     layer("rug", ends, side = side, by = class_groups(x))
   }
   new_picture(panel(
-    colnames(at), "f",
+    colnames(at), "latent f",
     band_layer(grid, bands,
-      alpha = 0.5, label = percent_label(level, "credible")
+      alpha = 0.5, label = percent_label(level, "credible interval")
     ),
     rule_layer(y = 0),
     lines_layer(grid, bands[, "fit"], lwd = 2, label = "median of f"),

@@ -37,6 +37,7 @@ dependence_picture <- function(x) {
   variables <- dependence_variables(x)
   outcome <- attr(x, "outcome")
   if (is.null(outcome)) outcome <- "mean"
+  level <- attr(x, "level")
   x <- as.data.frame(unclass(x))
   numeric <- vapply(x[variables], is.numeric, NA)
   # Along a numeric variable, if there is one.
@@ -46,14 +47,14 @@ dependence_picture <- function(x) {
   }
   x <- x[order(x[[variables[[1]]]]), ]
   if (!identical(variables[2], "state")) {
-    return(new_picture(effect_panel(x, variables, outcome),
+    return(new_picture(effect_panel(x, variables, outcome, level),
       apart = length(variables) == 2
     ))
   }
   # Each state has its own units.
   states <- split(x, x$state, drop = TRUE)
   new_picture(lapply(names(states), function(state) {
-    effect_panel(states[[state]], variables[[1]], paste("mean", state))
+    effect_panel(states[[state]], variables[[1]], paste("mean", state), level)
   }))
 }
 
@@ -63,7 +64,7 @@ dependence_variables <- function(x) {
 
 # The mean and its limits along a variable, in the colour of the level of a
 # second one
-effect_panel <- function(x, variables, ylab) {
+effect_panel <- function(x, variables, ylab, level = NULL) {
   at <- x[[variables[[1]]]]
   ticks <- if (!is.numeric(at)) as.character(unique(at))
   if (!is.null(ticks)) at <- match(at, ticks)
@@ -77,11 +78,13 @@ effect_panel <- function(x, variables, ylab) {
   panel(
     variables[[1]], ylab,
     layer(if (is.null(ticks)) "ribbon" else "ranges", ends,
-      colour = "sky", alpha = if (is.null(by)) 0.6 else 0.2, lwd = 5, by = by
+      colour = "sky", alpha = if (is.null(by)) 0.6 else 0.25, lwd = 5, by = by,
+      label = if (!is.null(level)) percent_label(level, "credible interval")
     ),
     layer(if (is.null(ticks)) "lines" else "points",
       columns(x = at, y = x$mean, group = of),
-      lwd = if (is.null(ticks)) 2 else 1, size = 1, by = by
+      lwd = if (is.null(ticks)) 2 else 1, size = 1, by = by,
+      label = if (is.null(by)) "posterior mean"
     ),
     ticks = ticks, xlim = if (!is.null(ticks)) c(0.4, length(ticks) + 0.6)
   )
@@ -100,7 +103,9 @@ surface_picture <- function(x, variables, outcome) {
         c("white", kb_colour("sky"), kb_colour("blue"))
       )
     },
-    if (!flat) contour_layer(cells, colour = "grey", labels = TRUE),
+    if (!flat) {
+      contour_layer(cells, colour = "#303030", labels = TRUE, on_tiles = TRUE)
+    },
     xlim = range(cells$x), ylim = range(cells$y), tight = TRUE
   ))
 }

@@ -18,12 +18,22 @@ gg_picture <- function(.picture, .object = NULL, ...) {
   layers <- unlist(Map(placed_layers, panels, names), recursive = FALSE)
   ggplot2::ggplot() +
     ggplot2::theme_bw() +
-    ggplot2::theme(panel.grid.minor = ggplot2::element_blank()) +
+    gg_theme() +
     lapply(layers, gg_layer) +
     gg_scales(layers) +
     gg_axes(panels) +
     gg_facets(.picture, panels) +
     gg_key(panels)
+}
+
+# Titles of legends as large as their labels
+gg_theme <- function() {
+  ggplot2::theme(
+    panel.grid.minor = ggplot2::element_blank(),
+    legend.title = ggplot2::element_text(size = ggplot2::rel(0.8)),
+    legend.key.height = ggplot2::unit(1, "lines"),
+    legend.spacing.x = ggplot2::unit(1.2, "lines")
+  )
 }
 
 # Panels -----------------------------------------------------------------------
@@ -74,6 +84,7 @@ placed_layers <- function(panel, name) {
     }
     layer$bottom <- reach$y[[1]]
     layer$height <- diff(reach$y)
+    layer$width <- bar_width(1.1 * diff(reach$x))
     layer
   })
 }
@@ -142,7 +153,10 @@ gg_layer <- function(layer) {
   names(columns)[plain] <- columns[plain]
   if (!is.null(layer$data$line)) columns[["group"]] <- "line"
   if (!is.null(layer$by)) {
-    own <- c(kind[[3]][[1]], if (!is.null(layer$by$shapes)) "shape")
+    own <- c(
+      kind[[3]][[1]], if (!is.null(layer$by$shapes)) "shape",
+      if (has_dashes(layer)) "linetype"
+    )
     columns[intersect(own, kind[[3]])] <- "group"
   }
   if (layer$kind %in% c("tiles", "cells")) {
@@ -175,10 +189,10 @@ gg_variant <- function(layer) {
   } else if (layer$kind == "rug") {
     top <- identical(layer$look$side, "top")
     height <- if (is.null(d$height)) rep(0.03, nrow(d)) else d$height
-    # Numeric axes extend a twentieth beyond their limits.
-    share <- if (top) 1.05 - 1.1 * height else 1.1 * height - 0.05
-    layer$data$end <- layer$bottom + share * layer$height
-    layer$data$edge <- rep(if (top) Inf else -Inf, nrow(d))
+    # Within the limits, which ticks would move.
+    ends <- if (top) list(1, 1 - height) else list(0, height)
+    ends <- lapply(ends, function(share) layer$bottom + share * layer$height)
+    layer$data[c("edge", "end")] <- lapply(ends, rep_len, nrow(d))
   }
   layer
 }
@@ -191,7 +205,7 @@ gg_look <- function(layer) {
   list(
     colour = colour, fill = if (is.null(look$fill)) colour else look$fill,
     alpha = look$alpha, linewidth = 0.45 * look$lwd, linetype = look$lty,
-    shape = look$shape, size = 2.4 * size, width = 0.6, stat = "identity",
+    shape = look$shape, size = 2.4 * size, width = layer$width, stat = "identity",
     breaks = look$levels
   )
 }
@@ -235,6 +249,9 @@ gg_scales <- function(layers) {
       scale("fill", by$colours, if (all(filled)) bold else "none")
     },
     if (!is.null(by$shapes)) scale("shape", by$shapes, "legend"),
+    if (any(vapply(layers, has_dashes, NA))) {
+      scale("linetype", by$ltys, "legend")
+    },
     if ("tiles" %in% kinds) ggplot2::scale_alpha_identity(),
     if (length(palette) > 0) {
       look <- palette[[1]]$look
@@ -281,7 +298,7 @@ gg_axes <- function(panels) {
 gg_key <- function(panels) {
   key <- unlist(lapply(panels, panel_key), recursive = FALSE)
   labels <- vapply(key, `[[`, "", "label")
-  place <- if (length(key) > 0 && sum(nchar(unique(labels)) + 5) < 80) {
+  place <- if (length(key) > 0 && sum(nchar(unique(labels)) + 5) < 110) {
     ggplot2::theme(
       legend.position = "top", legend.justification = "left",
       legend.margin = ggplot2::margin()

@@ -83,14 +83,19 @@ layer <- function(kind, data, ..., by = NULL, label = NULL) {
 #' @param name Title of the levels; NULL if they need none.
 #' @param shapes NULL: all alike.
 #' @param key Does the legend name the levels?
+#' @param dashes Do lines differ by their type, too?
 #' @noRd
 groups <- function(name, levels, colours = class_colours(length(levels)),
-                   shapes = NULL, key = TRUE) {
+                   shapes = NULL, key = TRUE, dashes = TRUE) {
   list(
     name = name, levels = as.character(levels), colours = colours,
-    shapes = shapes, key = key
+    shapes = shapes, key = key,
+    ltys = if (dashes) rep_len(line_types, length(levels))
   )
 }
+
+# Distinguish lines where colours cannot be seen
+line_types <- c("solid", "42", "12", "6212")
 
 # The classes of a response
 class_groups <- function(x) {
@@ -138,6 +143,28 @@ rule_layer <- function(..., label = NULL, lty = 2) {
 
 percent_label <- function(level, what) {
   paste0(format(100 * level), "% ", what)
+}
+
+# Long series ----------------------------------------------------------------
+
+#' Series in blocks, where single values would be noise to the eye
+#' @param at,values Times, and a matrix with a column per series.
+#' @param most Number of blocks.
+#' @return Data frame of the middle `x` of each block, its mean `y`, `ymin`,
+#'   `ymax` and `group`, the series; `attr(, "size")` values per block.
+#' @noRd
+series_blocks <- function(at, values, most = 60) {
+  values <- as.matrix(values)
+  size <- ceiling(length(at) / most)
+  block <- (seq_along(at) - 1) %/% size
+  of <- function(f, v) as.vector(tapply(v, block, f))
+  out <- lapply(seq_len(ncol(values)), function(j) {
+    data.frame(
+      x = of(mean, at), y = of(mean, values[, j]), ymin = of(min, values[, j]),
+      ymax = of(max, values[, j]), group = j
+    )
+  })
+  structure(do.call(rbind, out), size = size)
 }
 
 # Lines where a surface has these levels; NULL where it has none of them
@@ -205,11 +232,21 @@ split_groups <- function(layer) {
     layer$data <- layer$data[rows, , drop = FALSE]
     layer$look$colour <- by$colours[[i]]
     if (!is.null(by$shapes)) layer$look$shape <- by$shapes[[i]]
+    if (has_dashes(layer)) layer$look$lty <- by$ltys[[i]]
     layer$label <- if (by$key) by$levels[[i]]
     c(layer, title = by$name)
   })
   Filter(function(part) nrow(part$data) > 0, parts)
 }
+
+# Lines of groups, unless all are of the same other type
+has_dashes <- function(layer) {
+  layer$kind == "lines" && !is.null(layer$by$ltys) &&
+    identical(layer$look$lty, 1)
+}
+
+# Of bars and boxes: those of a few names are not as wide as the panel
+bar_width <- function(span) min(0.6, span / 8)
 
 # The limits of a panel: the range of its layers and its own limits
 panel_limits <- function(panel, axis) {

@@ -76,10 +76,12 @@ curve_picture <- function(x, level, n) {
   new_picture(panel(
     colnames(x$data$x), response_label(x),
     if (!is.null(new)) {
-      band_layer(grid, new, alpha = 0.25, label = percent_label(level, "y"))
+      band_layer(grid, new,
+        alpha = 0.25, label = percent_label(level, "prediction interval")
+      )
     },
     band_layer(grid, f,
-      alpha = 0.6, label = percent_label(level, if (is_glm(x)) "expected" else "f")
+      alpha = 0.6, label = percent_label(level, "credible interval of the mean")
     ),
     points_layer(at, shown_response(x), colour = "grey", alpha = 0.8),
     lines_layer(grid, f[, "fit"], lwd = 2, label = "mean"),
@@ -125,16 +127,18 @@ apart_grid <- function(ends, n) {
 }
 
 # Ticks at the bottom as high as each row's probability of being a centre; NULL
-# for kernels of bark() whose centres are not rows, and for draws from the prior
-centre_ticks <- function(x) {
-  if ((inherits(x, "kb_bark") && has_own_centres(x)) || is_prior_only(x)) {
+# for kernels of bark() whose centres are not rows, for draws from the prior, and
+# for so many rows that ticks run together
+centre_ticks <- function(x, most = 200) {
+  if ((inherits(x, "kb_bark") && has_own_centres(x)) || is_prior_only(x) ||
+    nrow(x$data$x) > most) {
     return(NULL)
   }
   probability <- inclusion(x)$probability
   used <- which(probability > 0)
   layer("rug",
     data.frame(x = x$data$x[used, 1], height = 0.1 * probability[used]),
-    colour = "orange", lwd = 2, label = "P(centre)"
+    colour = "orange", lwd = 2, label = "probability of a centre"
   )
 }
 
@@ -164,14 +168,13 @@ observed_picture <- function(x, level) {
   new_picture(panel(
     paste("fitted", name), paste("observed", name),
     ranges_layer(fit, bands[, "lwr"], bands[, "upr"],
-      colour = "sky", alpha = 0.5
+      colour = "sky", alpha = 0.5,
+      label = percent_label(level, "prediction interval")
     ),
     rule_layer(slope = 1, label = "observed = fitted"),
     points_layer(fit, y,
       group = ifelse(inside, "inside", "outside"),
-      by = groups(percent_label(level, "interval"), c("inside", "outside"),
-        shapes = c(16, 17)
-      )
+      by = groups(NULL, c("inside", "outside"), shapes = c(16, 17))
     )
   ))
 }
@@ -189,7 +192,7 @@ classes_picture <- function(x, level, n) {
   )
   limits <- if (ordered) colMeans(bark_cuts(x, bark_pool(x))) else 0.5
   label <- if (ordered) "cut points"
-  ylab <- if (ordered) "f" else probability_label(x)
+  ylab <- if (ordered) "latent f" else probability_label(x)
   ylim <- if (!ordered) 0:1
   if (!one) {
     by <- if (ordered) "f" else "probability"
@@ -203,7 +206,7 @@ classes_picture <- function(x, level, n) {
     noted_label(colnames(x$data$x), curves, crop), ylab,
     if (!prior) {
       band_layer(grid, bands,
-        alpha = 0.6, label = percent_label(level, "credible")
+        alpha = 0.6, label = percent_label(level, "credible interval")
       )
     },
     if (ordered) rule_layer(y = limits, label = label),
@@ -243,7 +246,9 @@ rows_picture <- function(x, bands, limits, level, by, ylab, label = NULL,
     noted_label(paste("rows, by", by), f, crop), ylab,
     ranges_layer(at, bands[, "lwr"], bands[, "upr"],
       colour = "sky", alpha = 0.5, lwd = 1.2,
-      label = percent_label(level, if (prior) "prior" else "interval")
+      label = percent_label(level, paste0(
+        if (prior) "prior " else "credible ", "interval"
+      ))
     ),
     rule_layer(y = limits, label = label),
     points_layer(at, bands[, "fit"],
@@ -328,7 +333,11 @@ centres_picture <- function(x) {
   by <- groups("kernel", kernels, ordered_colours(ncol(values)))
   new_picture(panel(
     if (single) colnames(x$data$x) else "row",
-    if (several) "expected number of centres" else "P(row is a centre)",
+    if (several) {
+      "expected number of centres"
+    } else {
+      "probability that the row is a centre"
+    },
     layer("ranges", bars,
       lwd = if (nrow(used) > 100) 1 else 2,
       by = if (several) by

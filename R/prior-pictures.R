@@ -74,11 +74,9 @@ drawn_curves_layer <- function(grid, draws, most = 8) {
   some <- spread_over(nrow(draws), min(nrow(draws), most))
   lines <- matrix_lines(grid, t(draws[some, , drop = FALSE]))
   layer("lines", data.frame(x = lines$x, y = lines$y, line = lines$group),
-    colour = "orange", alpha = 0.8, label = paste(length(some), "draws")
+    colour = "orange", alpha = 0.8, label = paste(length(some), "prior draws")
   )
 }
-
-of_prior <- function(label) paste(label, "(prior)")
 
 # Of f of ordered classes, whose latent noise has a standard deviation of 1
 latent_limits <- function(cuts, f) prior_limits(range(cuts) + c(-3, 3), f)
@@ -93,23 +91,22 @@ prior_curve_picture <- function(x, level, at, grid) {
   curves <- prior_curves(x, grid)
   y <- shown_response(x)
   crop <- picture_limits(x, curves)
-  what <- if (is_glm(x)) "expected" else "f"
   new_picture(panel(
     noted_label(colnames(x$data$x), curves, crop), response_label(x),
-    prior_band(grid, level, what, predicted, 0.2),
-    prior_band(grid, 0.5, what, predicted, 0.45),
+    prior_band(grid, level, predicted, 0.2),
+    prior_band(grid, 0.5, predicted, 0.45),
     points_layer(at, y, colour = "grey", alpha = 0.8),
     drawn_curves_layer(grid, curves),
     lines_layer(grid, predicted(0.5)[, "fit"],
-      lwd = 2, label = of_prior("median")
+      lwd = 2, label = "prior median"
     ),
     crop = crop
   ))
 }
 
-prior_band <- function(at, level, what, predicted, alpha) {
+prior_band <- function(at, level, predicted, alpha) {
   band_layer(at, predicted(level),
-    alpha = alpha, label = of_prior(percent_label(level, what))
+    alpha = alpha, label = paste("prior,", percent_label(level, "interval"))
   )
 }
 
@@ -127,16 +124,15 @@ prior_rows_picture <- function(x, level, most = 500) {
   f <- posterior_draws(x, wide_x(x, some), bark_pool(x))
   draws <- family_of(x)$expected(x, f, bark_pool(x), seq_len(nrow(f)))
   crop <- picture_limits(x, draws)
-  what <- if (is_glm(x)) "expected" else "f"
   new_picture(panel(
     noted_label("rows, by their prior", draws, crop), response_label(x),
-    prior_band(at, level, what, predicted, 0.2),
-    prior_band(at, 0.5, what, predicted, 0.45),
+    prior_band(at, level, predicted, 0.2),
+    prior_band(at, 0.5, predicted, 0.45),
     points_layer(at, shown_response(x)[rows],
       colour = "grey", label = "observed"
     ),
     lines_layer(at, half[rows, "fit"],
-      lwd = 2, label = of_prior("median")
+      lwd = 2, label = "prior median"
     ),
     crop = crop
   ))

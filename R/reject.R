@@ -101,9 +101,9 @@ autoplot.kb_reject_curve <- autoplot_of(plot.kb_reject_curve)
 
 reject_picture <- function(x) {
   new_picture(panel(
-    "coverage", "error among the decided",
-    rule_layer(y = x$error[[nrow(x)]], label = "all decided"),
-    lines_layer(x$coverage, x$error, lwd = 1.5, label = "rows by certainty"),
+    "share of rows decided, the most certain first", "error among the decided",
+    rule_layer(y = x$error[[nrow(x)]], label = "error where all are decided"),
+    lines_layer(x$coverage, x$error, lwd = 2),
     xlim = 0:1, ylim = c(0, 0.01)
   ))
 }

@@ -406,7 +406,8 @@ selection_picture <- function(x, type) {
   by <- groups(NULL, c("best", "others"), paint(c("orange", "blue")))
   if (type == "margin") {
     return(new_picture(panel(
-      "margin of the Bayes point", "log evidence", layer("text", marks, by = by)
+      "margin of the Bayes point", "log evidence",
+      layer("text", marks, by = groups("kernel number", by$levels, by$colours))
     )))
   }
   reach <- 2 * ifelse(is.finite(table$mc_se), table$mc_se, 0)
@@ -415,7 +416,7 @@ selection_picture <- function(x, type) {
     if (by_number) "kernel" else "bandwidth", "log evidence",
     if (!by_number) layer("lines", path, colour = "sky"),
     ranges_layer(at, marks$y - reach, marks$y + reach,
-      label = "two standard errors"
+      lwd = 2, label = "two standard errors"
     ),
     layer("points", marks, size = 1, by = by),
     log = if (by_number) "" else "x", ticks = if (by_number) "whole"

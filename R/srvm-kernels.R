@@ -390,14 +390,15 @@ kernels_picture <- function(x) {
   new_picture(panel(
     if (by_number) "kernel" else "bandwidth",
     if (shares) "share of the centres" else "probability",
-    ranges_layer(at, 0, value, colour = "sky", lwd = 6, group = at,
+    ranges_layer(at, 0, value, colour = "sky", lwd = 12, group = at,
       by = if (shares) by
     ),
     points_layer(at, value,
-      size = 1, label = if (shares) "share" else "posterior"
+      colour = "black", size = 1, label = if (shares) "share" else "posterior"
     ),
     ranges_layer(at, pmax(value - reach, 0), pmin(value + reach, 1),
-      lwd = 1.5, label = if (shares) "two sd" else "two standard errors"
+      colour = "black", lwd = 1.5,
+      label = if (shares) "two standard deviations" else "two standard errors"
     ),
     if (!shares) {
       points_layer(at, table$prior,

@@ -266,7 +266,7 @@ spread_picture <- function(x) {
     "order", "log evidence",
     rule_layer(y = mean(z), label = "mean"),
     ranges_layer(at, z - se, z + se,
-      colour = "sky", lwd = 3, label = "one mc_se"
+      colour = "sky", lwd = 5, label = "one Monte Carlo error"
     ),
     points_layer(at, z, size = 1, label = "log evidence"),
     xlim = c(0.5, x$asked + 0.5), ticks = "whole"

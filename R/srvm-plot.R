@@ -3,10 +3,11 @@
 #' @param x A fit of [srvm()].
 #' @param type What to draw:
 #' * `"fit"`: with one predictor the posterior mean of f with its credible band
-#'   and the prediction band, the data and, as the height of ticks, the
-#'   probability that each row is a centre; with several predictors, observed
-#'   against fitted responses with prediction intervals. For two classes the
-#'   probability of the second level, against the predictor or by rank.
+#'   and the prediction band, the data and, with up to 200 rows, as the height
+#'   of ticks the probability that each row is a centre; with several
+#'   predictors, observed against fitted responses with prediction intervals.
+#'   For two classes the probability of the second level, against the predictor
+#'   or by rank.
 #' * `"ess"`: effective sample size against processed rows, with the rows at
 #'   which particles were resampled.
 #' * `"k"`: posterior of the number of centres, and its prior for this number of
@@ -115,19 +116,35 @@ ess_picture <- function(x, unit) {
   path <- ess(x)
   at <- recorded_steps(x)
   size <- particles_by_row(x)
-  new_picture(panel(
-    path_label(unit), "effective sample size",
-    lines_layer(at, path$ess, lwd = 1.5, label = "ESS"),
+  new_picture(do.call(panel, c(
+    list(path_label(unit), "effective sample size (ESS)"),
+    ess_layers(at, path$ess, unit),
+    list(
     # update() may have changed the number of particles during the run.
     lines_layer(at, x$control$ess_threshold * size,
       lty = 2, colour = "grey", label = "threshold"
     ),
     layer("rug", data.frame(x = at[path$resampled]),
-      colour = "orange", lwd = 1.5,
+      colour = "orange", lwd = if (length(at) > 200) 0.5 else 1.5,
       label = paste("resampled before the", unit)
     ),
     ylim = c(0, size)
-  ))
+  ))))
+}
+
+# A line, or mean and range of blocks
+ess_layers <- function(at, ess, unit) {
+  if (length(at) <= 200) {
+    return(list(lines_layer(at, ess, lwd = 1.5, label = "ESS")))
+  }
+  blocks <- series_blocks(at, ess)
+  of <- paste("of", attr(blocks, "size"), paste0(unit, "s"))
+  list(
+    ribbon_layer(blocks$x, blocks$ymin, blocks$ymax,
+      alpha = 0.5, label = paste("range", of)
+    ),
+    lines_layer(blocks$x, blocks$y, lwd = 2, label = paste("mean", of))
+  )
 }
 
 evidence_picture <- function(x, unit) {

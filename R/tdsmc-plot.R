@@ -52,13 +52,13 @@ moves_picture <- function(x) {
   names <- names(x$moves)
   lines <- function(values, ...) {
     layer("lines", matrix_lines(seq_len(x$time), values, names),
-      lwd = 1.5, by = groups(NULL, names), ...
+      lwd = 1.5, by = groups(NULL, names, dashes = FALSE), ...
     )
   }
   new_picture(panel(
     "step", "share of particles",
-    lines(moves$chosen / rowSums(moves$chosen), lty = 2, label = "chosen"),
-    lines(moves$share),
+    lines(moves$chosen / rowSums(moves$chosen), lty = 2, label = "chosen by"),
+    lines(moves$share, label = "weight of"),
     ylim = 0:1
   ))
 }

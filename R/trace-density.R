@@ -32,13 +32,30 @@ chains_picture <- function(x, labels, densities = FALSE) {
 }
 
 trace_panel <- function(at, values, label, first) {
+  by <- chain_groups(values)
+  many <- nrow(values) > 100
   panel(
     "iteration after the warmup", label,
     layer("lines", matrix_lines(at, values),
-      lwd = 0.7, alpha = 0.7, by = groups("chain", seq_len(ncol(values)))
+      lwd = 0.7, alpha = if (many) 0.3 else 0.7, by = by
     ),
+    if (many) mean_lines(at, values, by),
     shared = if (!first) "main", key = first
   )
+}
+
+# Means of blocks, which show drift and chains that differ
+mean_lines <- function(at, values, by) {
+  blocks <- series_blocks(at, values, 30)
+  layer("lines", blocks[c("x", "y", "group")],
+    lwd = 2, by = by, label = paste("mean of", attr(blocks, "size"), "draws")
+  )
+}
+
+# Colours that differ in lightness, too
+chain_groups <- function(values) {
+  n <- ncol(values)
+  groups("chain", seq_len(n), ordered_colours(n), dashes = FALSE)
 }
 
 density_panel <- function(values) {
@@ -46,8 +63,7 @@ density_panel <- function(values) {
   panel(
     if (are_whole(values)) "share" else "density", "",
     lines_layer(curves$density, curves$value,
-      group = curves$chain, by = groups("chain", seq_len(ncol(values))),
-      lwd = 1.5, alpha = 0.7
+      group = curves$chain, by = chain_groups(values), lwd = 1.5, alpha = 0.8
     ),
     xlim = 0, key = FALSE, shared = c("main", "sub", "xlab", "ylab", "xlim")
   )

@@ -286,10 +286,10 @@ tuning_picture <- function(x) {
   lines <- data.frame(x = finite$c0, y = finite$loss, group = finite$bandwidth)
   best <- x$table[x$best, ]
   widths <- unique(x$table$bandwidth)
-  by <- groups("bandwidth times", widths, ordered_colours(length(widths)))
+  by <- groups("bandwidth factor", widths, ordered_colours(length(widths)))
   new_picture(panel(
-    "c0 (eps = c0 / n)", "cross-validated loss",
-    layer("lines", lines, by = by),
+    "c0, where eps = c0 / n", "cross-validated loss",
+    layer("lines", lines, lwd = 1.5, by = by),
     layer("points", lines, size = 1, by = by),
     points_layer(best$c0, best$loss,
       shape = 1, size = 2, colour = "orange", label = "best"

@@ -16,7 +16,7 @@ dir.create(folder)
 picture <- function(name, draw) {
   file <- file.path(folder, name)
   type <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
-  grDevices::png(file, width = 1000, height = 750, res = 130, type = type)
+  grDevices::png(file, width = 1200, height = 900, res = 150, type = type)
   on.exit(grDevices::dev.off())
   draw()
 }
@@ -54,9 +54,11 @@ cat(sprintf(
 
 picture("boston.png", function() {
   limits <- range(predicted, test$medv)
-  colour <- ifelse(inside, "grey40", "firebrick")
+  colours <- c(outside = "#D55E00", inside = "#0072B2")
+  colour <- colours[1 + inside]
   plot(test$medv, predicted[, "fit"],
-    xlim = limits, ylim = limits, pch = 19, cex = .6, col = colour,
+    xlim = limits, ylim = limits, pch = c(17, 19)[1 + inside], cex = .7,
+    col = colour, las = 1, bty = "l",
     xlab = "observed medv", ylab = "predicted medv",
     main = sprintf("Held-out rows with %.0f%% intervals", 100 * level)
   )
@@ -64,10 +66,14 @@ picture("boston.png", function() {
     col = grDevices::adjustcolor(colour, .5)
   )
   abline(0, 1, lty = 2)
+  legend("topleft",
+    c("outside their interval", "inside", "observed = predicted"),
+    col = c(colours, "black"), pch = c(17, 19, NA), lty = c(1, 1, 2), bty = "n"
+  )
 })
 
 picture("diagnostics.png", function() {
-  par(mfrow = c(1, 3))
+  par(mfrow = c(3, 1), mar = c(4, 4, 2, 1), cex = 0.8)
   for (type in c("ess", "k", "evidence")) {
     plot(fit, type = type)
   }
@@ -198,20 +204,12 @@ curve_data <- sim_sinc(50, sd = .1, seed = 1)
 curve_fit <- srvm(y ~ x,
   data = curve_data, kernel = kernel_gaussian(.2), seed = 1, progress = FALSE
 )
-grid <- data.frame(x = seq(-10, 10, length.out = 400))
-band <- predict(curve_fit, grid, interval = "credible", level = level)
 
 picture("sinc.png", function() {
-  plot(curve_data$x, curve_data$y,
-    pch = 19, cex = .6, ylim = range(band, curve_data$y),
-    xlab = "x", ylab = "y",
-    main = sprintf("sinc: mean and %.0f%% credible band", 100 * level)
-  )
-  polygon(c(grid$x, rev(grid$x)), c(band[, "lwr"], rev(band[, "upr"])),
-    border = NA, col = grDevices::adjustcolor("steelblue", .3)
-  )
-  lines(grid$x, band[, "fit"], col = "steelblue", lwd = 2)
-  lines(grid$x, ifelse(grid$x == 0, 1, sin(grid$x) / grid$x), lty = 2)
+  plot(curve_fit, level = level)
+  x <- seq(-10, 10, length.out = 400)
+  lines(x, ifelse(x == 0, 1, sin(x) / x), lty = 2, lwd = 1.5)
+  legend("topright", "true function", lty = 2, lwd = 1.5, bty = "n")
 })
 
 cat("\nPictures:\n")

@@ -96,10 +96,12 @@ draw_label_rates <- function(runs) {
   rates <- label_rates(runs)
   rates <- rates[rates$flips > 0, ]
   colours <- c(recall = "#0072B2", precision = "#D55E00")
+  marks <- c(recall = 19, precision = 17)
+  types <- c(recall = "solid", precision = "42")
   graphics::plot(range(rates$flips), 0:1,
     type = "n", las = 1, bty = "l", xaxs = "i", yaxs = "i",
     xlim = c(0, max(rates$flips) + 1), ylim = c(0, 1.02),
-    xlab = "swapped labels of 100", ylab = "share"
+    xlab = "swapped labels of 100", ylab = "share", mgp = c(2.3, 0.6, 0)
   )
   graphics::grid(nx = NA, ny = NULL, lty = 1, col = "grey92")
   for (name in names(colours)) {
@@ -109,11 +111,12 @@ draw_label_rates <- function(runs) {
       col = colours[[name]], lwd = 2
     )
     graphics::lines(rates$flips, share,
-      type = "o", pch = 19, cex = 0.8, lwd = 2, col = colours[[name]]
+      type = "o", pch = marks[[name]], cex = 0.9, lwd = 2,
+      lty = types[[name]], col = colours[[name]]
     )
   }
   graphics::legend("bottomright",
     c("of swapped labels, marked", "of marked labels, swapped"),
-    col = colours, pch = 19, lwd = 2, bty = "n"
+    col = colours, pch = marks, lwd = 2, lty = types, seg.len = 3, bty = "n"
   )
 }

@@ -1,7 +1,7 @@
 # Update what README.md shows of the package itself:
 #   Rscript tools/readme.R
-# the output of its first example, its pictures in man/figures, the sentence on
-# wrong labels (tools/readme-labels.R), and the tables of methods
+# the output of its first example and its coverage, its pictures in man/figures,
+# the sentence on wrong labels (tools/readme-labels.R), and the tables of methods
 # (tools/method-table.R).
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
@@ -52,20 +52,54 @@ without_prefix <- function(lines, prefixes) {
   lines
 }
 
+# ---- its coverage ------------------------------------------------------------
+
+coverage_markers <- c("<!-- coverage: start -->", "<!-- coverage: end -->")
+
+first_fit <- function(...) {
+  bark(medv ~ lstat, data = MASS::Boston, ..., seed = 1)
+}
+
+# Percent of held-out responses in 90% intervals, by quarters of lstat
+held_out_coverage <- function(fit) {
+  rows <- cross_validate(fit, folds = 5, seed = 1)
+  lstat <- MASS::Boston$lstat[rows$row]
+  quarter <- cut(lstat, stats::quantile(lstat), include.lowest = TRUE)
+  inside <- rows$pit > 0.05 & rows$pit < 0.95
+  round(100 * as.vector(tapply(inside, quarter, mean)))
+}
+
+write_coverage <- function(file, fit) {
+  words <- function(percent) {
+    paste0(toString(percent[1:3]), " and ", percent[[4]], "%")
+  }
+  sentence <- strwrap(paste0(
+    "In five folds, 90% prediction intervals hold ",
+    words(held_out_coverage(fit)), " of the held-out prices in the four ",
+    "quarters of `lstat`; with constant noise, ",
+    words(held_out_coverage(first_fit())), "."
+  ), 80)
+  text <- readLines(file, encoding = "UTF-8")
+  at <- match(coverage_markers, text)
+  writeLines(c(
+    text[seq_len(at[[1]])], sentence, text[at[[2]]:length(text)]
+  ), file, useBytes = TRUE)
+}
+
 # ---- the pictures ------------------------------------------------------------
 
-# Small, at the size shown in README.md, since they are installed too.
-picture <- function(name, draw, width = 480, height = 400) {
+# Of few colours, since they are installed too.
+picture <- function(name, draw, width = 4.6, height = 3.8) {
   folder <- file.path(root, "man", "figures")
   dir.create(folder, showWarnings = FALSE)
   file <- file.path(folder, paste0("README-", name, ".png"))
   type <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
-  grDevices::png(file, width = width, height = height, res = 90, type = type)
+  grDevices::png(file, width, height, "in", res = 150, type = type)
   on.exit({
     grDevices::dev.off()
     use_palette(file)
   })
-  graphics::par(mar = c(4, 4, 1.5, 1))
+  graphics::par(mar = c(3.6, 3.6, 1.5, 0.5))
   draw()
 }
 
@@ -76,13 +110,20 @@ use_palette <- function(file) {
     return(invisible())
   }
   system2("pngquant", c(
-    "--force", "--speed=1", "--strip", "--ext=.png", "64", shQuote(file)
+    "--force", "--speed=1", "--strip", "--ext=.png", "32", shQuote(file)
   ))
 }
 
-draw_curve <- function() {
-  fit <- srvm(medv ~ lstat, data = MASS::Boston, order = "random", seed = 1)
-  picture("curve", function() plot(fit), width = 640)
+draw_curve <- function(fit) {
+  picture("curve",
+    function() {
+      plot(fit,
+        xlab = "lstat: poorer residents, percent",
+        ylab = "medv: price, 1000 dollars"
+      )
+    },
+    width = 6.6
+  )
 }
 
 draw_surface <- function() {
@@ -91,16 +132,22 @@ draw_surface <- function() {
     control = mcmc_control(warmup = 500, iter = 2000, thin = 2), seed = 1
   )
   surface <- partial_dependence(fit, c("Wind", "Temp"), n = 25)
-  picture("surface", function() plot(surface))
+  picture("surface", function() {
+    plot(surface,
+      xlab = "wind, miles per hour", ylab = "temperature, Fahrenheit"
+    )
+  })
 }
 
 install_needs(root, "readme")
 library(kernelbayes, lib.loc = c(install_checkout(root), .libPaths()))
 file <- file.path(root, "README.md")
 write_example(file)
+fit <- first_fit(sigma = ~lstat)
+write_coverage(file, fit)
 runs <- stored_label_runs(root)
 write_labels_sentence(file, runs)
 write_tables(file)
-draw_curve()
+draw_curve(fit)
 picture("labels", function() draw_label_rates(runs))
 draw_surface()

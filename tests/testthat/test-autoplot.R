@@ -114,10 +114,10 @@ test_that("densities of kernel Bayes' rule agree with plot()", {
   layers <- built(autoplot(fit, new, n = 20, level = 0.8))
   expect_equal(layers[[2]]$y, drawn$posterior)
   expect_equal(
-    layers[[4]]$x, unname(predict(fit, t(new))[1, ]), tolerance = 1e-10
+    layers[[5]]$x, unname(predict(fit, t(new))[1, ]), tolerance = 1e-10
   )
   ends <- predict(fit, t(new), type = "quantile", probs = c(0.1, 0.9))
-  expect_equal(layers[[3]]$x, as.vector(ends[1, , ]))
+  expect_equal(layers[[4]]$x, as.vector(ends[1, , ]))
   bars <- built(autoplot(fit, new, "weights"))[[1]]
   expect_equal(
     bars$ymin + bars$ymax, as.vector(predict(fit, t(new), type = "weights"))

@@ -153,7 +153,40 @@ test_that("calibration is drawn", {
   fit <- quiet_fit(srvm(y ~ x1 + x2, moons, kernel_gaussian(1),
     control = smc_control(50), seed = 1
   ))
-  expect_silent(plot(cross_validate(fit, 3, seed = 1), main = "calibration"))
+  one <- cross_validate(fit, 3, seed = 1)
+  expect_silent(plot(one, main = "calibration"))
+  expect_error(plot(one, "scores"), class = "kb_error_not_defined")
+})
+
+test_that("scores are drawn as differences, the best first", {
+  compared <- cross_validate(fits()[1:2], 3, seed = 1)
+  table <- summary(compared)
+  panel <- validation_picture(compared, "scores")$panels[[1]]
+  best <- which.max(table$elpd)
+  expect_identical(panel$ticks, table$model[c(best, 3 - best)])
+  ranges <- panel$layers[[2]]$data
+  expect_equal(
+    (ranges$ymin + ranges$ymax) / 2, table$difference[c(best, 3 - best)]
+  )
+  expect_equal(
+    (ranges$ymax - ranges$ymin)[[2]], 4 * table$difference_se[[3 - best]]
+  )
+})
+
+test_that("bands of calibration hold what calibrated models give", {
+  at <- pit_panel(list(a = data.frame(pit = 1:100 / 101)), groups(NULL, "a"))
+  band <- at$layers[[1]]$data
+  expect_equal(max(band$ymax), 0.122)
+  expect_equal(band$ymax[[101]], 0)
+  expect_equal(band$ymin[[1]], 0)
+  # 40 rows in five groups of eight.
+  p <- (1:40 - 0.5) / 40
+  rows <- data.frame(response = factor(rep(c("a", "b"), 20)))
+  rows$probability <- cbind(1 - p, p)
+  bins <- reliability_curve(rows)
+  expect_equal(bins$x, c(0.1, 0.3, 0.5, 0.7, 0.9))
+  expect_equal(bins$y, rep(0.5, 5))
+  expect_equal(bins$ymax, stats::qbinom(0.95, 8, bins$x) / 8)
 })
 
 test_that("kfold() is in loo's form", {
