@@ -6,8 +6,9 @@
 #   Rscript tools/deps.R [tests] [neighbours] [quickstart] [readme] [check]
 #     [site] [coverage] [league] [bench_survival] [bench_noise] [reproduce]
 #     [reproduce_bark] [reproduce_bark_classes] [reproduce_srvm]
-#     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
-#     [reproduce_kbr_hmm] [reproduce_kbr_hmm_sensor] [reproduce_sbi]
+#     [reproduce_srvm_streams] [reproduce_case_study] [reproduce_kgs]
+#     [reproduce_kbr] [reproduce_kbr_hmm] [reproduce_kbr_hmm_sensor]
+#     [reproduce_sbi]
 # Uses only base R, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -75,6 +76,9 @@ extras <- list(
       "dbarts", "future.apply", "MASS", "mlbench", "nnet", "ordinal", "ranger"
     ),
     useful = character()
+  ),
+  reproduce_case_study = list(
+    required = c("MASS", "nlme"), useful = character()
   ),
   reproduce_kgs = list(
     required = c("future.apply", "kernlab", "MASS", "mlbench"),
