@@ -1,0 +1,151 @@
+# Every number in README.md, from one command:
+#   Rscript tools/replicate.R            all steps, one after the other: days
+#   --list             the steps, their scripts and times; runs nothing
+#   --only=a,b         some of them
+#   --quick            small versions, to see that everything runs
+#   --folder=replicate logs, tables and finished fits, so that a stopped run can
+#                      continue; a finished step is not run again
+#   --sbi=folder       the reference posteriors of the step `sbi`, see
+#                      tools/reproduce/sbi.R; without it that step is left out
+#   --uci=folder       the whole sets of the step `rows`, see tools/bench/rows.R;
+#                      without it kin40k and protein are left out there
+#
+# Needs R, a C++17 compiler and a package repository: each script installs what
+# it needs (tools/deps.R). Data are in packages and in data-raw/bench, with their
+# licences and donors. Times are orders of magnitude, of one core.
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+tools <- dirname(script)
+source(file.path(tools, "arguments.R"))
+
+refuse_unknown(c("list", "quick"), c("only", "folder", "sbi", "uci"))
+
+# `results`: the script keeps finished fits in this folder or file; `quick`: its
+# arguments for a small version
+step <- function(shows, script, time, arguments = NULL, results = NULL,
+                 quick = "--quick") {
+  list(
+    shows = shows, script = script, time = time, arguments = arguments,
+    results = results, quick = quick
+  )
+}
+
+steps <- list(
+  readme = step("first example, pictures, tables of methods", "readme.R",
+    "minutes",
+    quick = NULL
+  ),
+  labels = step("wrong labels of iris", "reproduce/kgs_labels.R", "minutes"),
+  bark = step("microseconds per iteration", "bench/bark.R", "an hour",
+    "--part=iteration",
+    quick = c("--part=iteration", "--quick")
+  ),
+  league = step("default calls on 20 sets", "bench/league.R", "hours",
+    results = "--results"
+  ),
+  classes = step("two classes", "bench/classes.R", "hours",
+    results = "--results", quick = c("--data=crabs", "--repeats=1")
+  ),
+  labels_league = step("sets with wrong labels", "bench/kgs-league.R", "hours",
+    results = "--results"
+  ),
+  bands = step("bands of smooth functions", "bench/bands.R", "hours",
+    results = "--results",
+    quick = c("--functions=borehole", "--rows=100", "--repeats=1")
+  ),
+  mixture = step("mixtures of exposures", "bench/mixture.R", "a day",
+    results = "--results",
+    quick = c("--kinds=plain", "--rows=100", "--repeats=1", "--methods=bark")
+  ),
+  counts = step("counts", "bench/counts.R", "an hour",
+    results = "--results", quick = c("--data=quine", "--repeats=1")
+  ),
+  families = step("times of families", "bench/families.R", "an hour",
+    results = "--results", quick = c("--families=probit", "--repeats=1")
+  ),
+  survival = step("censored times", "bench/survival.R", "hours",
+    results = "--results", quick = c("--data=veteran", "--repeats=1")
+  ),
+  noise = step("noise that varies", "bench/noise.R", "hours",
+    results = "--results", quick = c("--data=mcycle", "--repeats=1")
+  ),
+  groups = step("groups", "bench/groups.R", "hours", results = "--results"),
+  rows = step("tens of thousands of rows", "bench/rows.R", "hours",
+    results = "--results", quick = c("--sets=friedman", "--rows=2000")
+  ),
+  srvm = step("srvm() beside kernlab", "bench/srvm.R", "minutes", "--readme"),
+  kbr = step("kbr() with known posteriors", "reproduce/kbr.R", "minutes",
+    results = "--cache"
+  ),
+  sbi = step("kbr() on a public benchmark", "reproduce/sbi.R", "a day",
+    results = "--results"
+  )
+)
+
+chosen <- option("only")
+chosen <- if (is.null(chosen)) names(steps) else strsplit(chosen, ",")[[1]]
+unknown <- setdiff(chosen, names(steps))
+if (length(unknown) > 0) {
+  stop("--only has unknown steps: ", toString(unknown), ". Steps are ",
+    toString(names(steps)), ".",
+    call. = FALSE
+  )
+}
+sbi <- option("sbi")
+if (is.null(sbi) && !flag("list") && "sbi" %in% chosen) {
+  message("The step `sbi` is left out: it needs --sbi=folder.")
+  chosen <- setdiff(chosen, "sbi")
+}
+
+if (flag("list")) {
+  for (name in chosen) {
+    s <- steps[[name]]
+    cat(sprintf("%-14s %-10s %-44s %s\n", name, s$time, s$shows, s$script))
+  }
+  quit("no")
+}
+
+folder <- option("folder")
+if (is.null(folder)) folder <- "replicate"
+dir.create(folder, showWarnings = FALSE, recursive = TRUE)
+folder <- normalizePath(folder)
+
+run_step <- function(name) {
+  s <- steps[[name]]
+  kind <- if (flag("quick")) paste0(name, "-quick") else name
+  done <- file.path(folder, paste0(kind, ".done"))
+  if (file.exists(done)) {
+    message(name, ": finished before, see ", kind, ".log")
+    return(TRUE)
+  }
+  arguments <- if (flag("quick")) s$quick else s$arguments
+  if (!is.null(s$results) && !"--quick" %in% arguments) {
+    arguments <- c(arguments, paste0(s$results, "=", file.path(folder, kind)))
+  }
+  data <- switch(name, sbi = sbi, rows = option("uci"))
+  if (!is.null(data)) arguments <- c(arguments, paste0("--data=", data))
+  log <- file.path(folder, paste0(kind, ".log"))
+  message(name, ": ", s$shows, " (", s$time, ") -> ", log)
+  started <- proc.time()[["elapsed"]]
+  status <- system2(
+    file.path(R.home("bin"), "Rscript"),
+    shQuote(c(file.path(tools, s$script), arguments)),
+    stdout = log, stderr = log
+  )
+  took <- round(proc.time()[["elapsed"]] - started)
+  if (status == 0) {
+    writeLines(paste(took, "seconds"), done)
+  } else {
+    message(name, " failed after ", took, " seconds; see ", log)
+  }
+  status == 0
+}
+
+fine <- vapply(chosen, run_step, NA)
+if (!all(fine)) {
+  stop("Failed: ", toString(chosen[!fine]), ". Run the same command again ",
+    "to continue.",
+    call. = FALSE
+  )
+}
