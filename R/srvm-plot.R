@@ -117,7 +117,7 @@ ess_picture <- function(x, unit) {
   at <- recorded_steps(x)
   size <- particles_by_row(x)
   new_picture(do.call(panel, c(
-    list(path_label(unit), "effective sample size (ESS)"),
+    list(path_label(unit), "effective sample size"),
     ess_layers(at, path$ess, unit),
     list(
     # update() may have changed the number of particles during the run.
