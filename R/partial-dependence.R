@@ -358,13 +358,29 @@ complete_x <- function(x, y = NULL, weights = NULL) {
 # The columns of the predictors that a variable sets
 point_columns <- function(name, fit, points) {
   v <- points[[name]]
-  columns <- indicator_columns(fit, name)
-  if (is.null(columns)) {
+  coding <- factor_coding(fit, name)
+  if (is.null(coding)) {
     return(matrix(v, dimnames = list(NULL, name)))
   }
-  out <- outer(as.integer(v), seq_along(columns), `==`) + 0
-  colnames(out) <- columns
-  out
+  coding[as.integer(v), , drop = FALSE]
+}
+
+# The columns that a factor sets, one row per level, or NULL: indicators of
+# kernels, contrasts of linear terms
+factor_coding <- function(fit, name) {
+  levels <- fit$mould$columns[[name]]$levels
+  indicators <- indicator_columns(fit, name)
+  linear <- linear_coding(fit$mould$mixed$linear, name)
+  fine <- all(colnames(linear) %in% fit$mould$mixed$columns) &&
+    nrow(linear) == length(levels)
+  cbind(
+    if (!is.null(indicators)) {
+      matrix(diag(length(levels)), length(levels),
+        dimnames = list(NULL, indicators)
+      )
+    },
+    if (isTRUE(fine)) linear
+  )
 }
 
 # The indicator columns of a factor, or NULL
@@ -383,7 +399,7 @@ check_variables_known <- function(fit, variable) {
     fit$mould$x_names, fit$mould$mixed$columns[fit$mould$mixed$linear_columns]
   )
   factors <- Filter(
-    function(name) !is.null(indicator_columns(fit, name)),
+    function(name) !is.null(factor_coding(fit, name)),
     names(fit$mould$columns)
   )
   known <- union(known, factors)
@@ -454,7 +470,7 @@ partial_grid <- function(fit, variable, grid, n, x) {
   if (!is.null(names(grid))) grid <- grid[variable]
   values <- lapply(seq_along(variable), function(i) {
     name <- variable[[i]]
-    if (!is.null(indicator_columns(fit, name))) {
+    if (!is.null(factor_coding(fit, name))) {
       return(factor_grid(fit, name, grid[[i]]))
     }
     if (is.null(grid)) {

@@ -157,9 +157,8 @@ mixed_frame_of <- function(recipe, columns) {
 linear_factors <- function(linear, columns) {
   found <- lapply(names(linear$contrasts), function(name) {
     levels <- linear$xlevels[[name]]
-    given <- linear$contrasts[[name]]
-    coding <- if (is.matrix(given)) given else match.fun(given)(levels)
-    wanted <- paste0(name, colnames(coding))
+    coding <- linear_coding(linear, name)
+    wanted <- colnames(coding)
     if (all(wanted %in% colnames(columns))) {
       apart <- squared_distances(columns[, wanted, drop = FALSE], coding)
       structure(factor(levels[max.col(-apart, "first")], levels),
@@ -169,4 +168,15 @@ linear_factors <- function(linear, columns) {
   })
   names(found) <- names(linear$contrasts)
   Filter(Negate(is.null), found)
+}
+
+# The linear columns of a factor, one row per level, or NULL
+linear_coding <- function(linear, name) {
+  given <- linear$contrasts[[name]]
+  if (!is.null(given)) {
+    coding <- if (is.matrix(given)) given else
+      match.fun(given)(linear$xlevels[[name]])
+    dimnames(coding) <- list(NULL, paste0(name, colnames(coding)))
+    coding
+  }
 }

@@ -168,3 +168,27 @@ test_that("plot draws every kind", {
     expect_error(plot(out, colour = 1), class = "kb_error_unknown_argument")
   }
 })
+
+test_that("factors of linear terms are varied by their name", {
+  set.seed(3)
+  rows <- data.frame(
+    x = runif(40), g = factor(rep(c("u", "v", "w", "t"), 10)),
+    o = factor(rep(c("lo", "mid", "hi", "mid"), 10), c("lo", "mid", "hi"),
+      ordered = TRUE
+    )
+  )
+  rows$y <- sin(6 * rows$x) + as.integer(rows$g) + rnorm(40, sd = 0.2)
+  fit <- suppressMessages(suppressWarnings(bark(y ~ kernels(x) + g + o, rows,
+    control = mcmc_control(chains = 2, warmup = 20, iter = 30), seed = 1
+  )))
+  for (name in c("g", "o")) {
+    found <- partial_dependence(fit, name)
+    wanted <- vapply(levels(rows[[name]]), function(level) {
+      changed <- rows
+      changed[[name]][] <- level
+      mean(predict(fit, changed))
+    }, 0)
+    expect_identical(as.character(found[[name]]), levels(rows[[name]]))
+    expect_equal(found$mean, unname(wanted))
+  }
+})
