@@ -99,7 +99,7 @@ line_of <- function(set, m, rank, method, steps, seconds, f) {
   health <- mixing(f)
   data.frame(
     set = set, m = m, rank = rank, method = method,
-    "ms a step" = 1000 * seconds / steps, "ESS/s" = health[["ess"]] / seconds,
+    "ms per step" = 1000 * seconds / steps, "ESS/s" = health[["ess"]] / seconds,
     ESS = health[["ess"]], "R-hat" = health[["rhat"]], check.names = FALSE
   )
 }

@@ -4,7 +4,7 @@
 #   Rscript tools/bench/survival.R         20 splits of each data set
 #   --data=veteran,pbc,lung,weib,lnorm
 #   --methods=bark_weibull,bark_lognormal,survreg_weibull,survreg_lognormal,
-#             surv_bart_20; surv_bart only by name: minutes a fit
+#             surv_bart_20; surv_bart only by name: minutes per fit
 #   --repeats=20
 #   --beside=bark_weibull   the method that others are compared with
 #   --results=survival  folder for finished fits, so that a stopped run can
