@@ -65,8 +65,11 @@ tune_kbr_hmm <- function(states, observations, group = NULL, times = NULL,
   n <- nrow(mould$y)
   folds <- check_count(folds, 2, n %/% 10)
   shared <- list(
-    states = mould$y, observations = mould$x, group = group, times = times,
-    inputs = inputs, space = space, scale = scale, seed = seed,
+    states = mould$y,
+    # Without names new observations need none.
+    observations = if (mould$positional) unname(mould$x) else mould$x,
+    group = group, times = times, inputs = inputs, space = space,
+    scale = scale, seed = seed,
     steps = check_count(steps, 10),
     fold = ceiling(seq_len(n) / n * folds),
     settings = if (is.null(settings)) {

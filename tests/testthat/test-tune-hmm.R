@@ -80,6 +80,24 @@ test_that("sequences, times and inputs are kept together", {
   expect_identical(tuned$fit$settings$unit_time, 2)
 })
 
+test_that("observations without column names need none later", {
+  seen <- sim_oscillation(60, seed = 1)
+  y <- unname(as.matrix(seen$observations))
+  tuned <- tune_kbr_hmm(unname(as.matrix(seen$states)), y,
+    settings = list(list(method = "kbr")), folds = 2, steps = 10, seed = 1
+  )
+  path <- kbr_filter(tuned$fit, y[1:5, , drop = FALSE])
+  named <- stats::setNames(as.data.frame(y), c("a", "b"))
+  by_name <- tune_kbr_hmm(seen$states, named,
+    settings = list(list(method = "kbr")), folds = 2, steps = 10, seed = 1
+  )
+  expect_equal(
+    unname(predict(path)),
+    unname(predict(kbr_filter(by_name$fit, named[1:5, 2:1])))
+  )
+  expect_error(kbr_filter(by_name$fit, y), class = "kb_error_columns")
+})
+
 test_that("bad requests are refused", {
   expect_error(tuning_case(list(list(foo = 1))), class = "kb_error_argument")
   expect_error(tuning_case(list(1)), class = "kb_error_argument")
