@@ -20,7 +20,8 @@
 #'   classes of [bark()] their number from 1, and `posterior_epred()` is then an
 #'   array S x n x C of their probabilities with the levels as names),
 #'   `log_lik()` log densities or probabilities of the responses given each
-#'   draw. Draws have equal weight and are ordered chain by chain.
+#'   draw. Draws have equal weight and are ordered chain by chain. Counts whose mean
+#'   is too large for R's generators are `NA`.
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,

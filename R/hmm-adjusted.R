@@ -208,7 +208,7 @@ print.kb_hmm_adjusted <- function(x, digits = 3, ...) {
     "  moves:        ", moves_line(model), "\n",
     "  observations: ", observations_line(x), "\n",
     "  held out:     ", held_line(x, show), "\n",
-    "  time:         ", format(round(x$seconds, 3)), " s\n",
+    time_line(x),
     sep = ""
   )
   invisible(x)

@@ -447,7 +447,7 @@ print.kb_kbr_hmm <- function(x, digits = 3, ...) {
     "  eps, delta:   ",
     show(x$settings$eps), ", ", show(x$settings$delta), "\n",
     "  a step costs: ", if (is.null(x$moments)) "O(n r^2)" else "O(r^3)", "\n",
-    "  time:         ", format(round(x$seconds, 3)), " s\n",
+    time_line(x),
     sep = ""
   )
   invisible(x)

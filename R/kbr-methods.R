@@ -20,7 +20,7 @@ print.kb_kbr <- function(x, digits = 3, ...) {
     "  observations: ", feature_line(x$features$observations, show), "\n",
     "  prior:        ", prior_line(x$prior), "\n",
     rule_lines(x, show),
-    "  time:         ", format(round(x$seconds, 3)), " s\n",
+    time_line(x),
     sep = ""
   )
   invisible(x)

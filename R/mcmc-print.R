@@ -19,7 +19,7 @@ print_chains <- function(x, title, describe, digits, iterations = NULL) {
     counted(x$control$iter, "iteration"), " after ", x$control$warmup,
     iterations, budget_words(x), "\n",
     mixing_line(x, show),
-    "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
+    time_line(x),
     incomplete_line(x),
     sep = ""
   )
@@ -56,6 +56,11 @@ formula_line <- function(x) {
   if (!is.null(x$mould$formula)) {
     paste0("  formula:      ", one_line(x$mould$formula), "\n")
   }
+}
+
+# Of the whole call, or of all calls; `timings()` has the sampler's
+time_line <- function(x) {
+  paste0("  time:         ", format(round(x$seconds, 3)), " s\n")
 }
 
 # Rows that the fit left out

@@ -20,7 +20,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     srvm_noise_line(x, show),
     "  log evidence: ", evidence_line(z, digits), "\n",
     "  particles:    ", particle_line(x), "\n",
-    "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
+    time_line(x),
     sep = ""
   )
   if (x$status != "complete") {

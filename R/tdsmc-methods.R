@@ -10,7 +10,7 @@ print.kb_tdsmc <- function(x, digits = 3, ...) {
       "  moves:        ", move_line(x), "\n",
       "  log evidence: ", evidence_line(evidence(x), digits), "\n",
       "  particles:    ", td_particle_line(x), "\n",
-      "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
+      time_line(x),
       sep = ""
     )
   }
