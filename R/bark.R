@@ -69,7 +69,8 @@
 #'   constant columns are left out with a warning. Without `kernels()` they are inputs of
 #'   kernels; with `prior = bark_prior(gamma = 0)` there are no kernels, and
 #'   plain terms are linear. A dot stands for all columns that appear nowhere
-#'   else.
+#'   else. Where you expect a trend, `kernels(x) + x` puts a line beside kernels,
+#'   which alone fall back to the mean where rows are few.
 #' * `(1 | g)` has a coefficient for each group of g, `(1 + z | g)` also a slope,
 #'   `(1 + z || g)` without a correlation between the two. Slopes belong to numeric
 #'   predictors. `(1 | a/b)` is short for `(1 | a)` and `(1 | a:b)`. A factor may
@@ -320,9 +321,9 @@
 #'   number per row. A formula has them itself.
 #' @param scale `TRUE`: the predictors and a numeric response are standardised,
 #'   predictors with a long tail (an absolute skewness above 1, and six values or
-#'   more) after their logarithm is taken: with d the distance from the
-#'   smallest value (from the largest if the tail is to the left) and m its
-#'   median, log(1 + d / m). `print()` names them. `"linear"`: standardised
+#'   more) after their logarithm is taken, if it is less skewed: with d the
+#'   distance from the smallest value (from the largest if the tail is to the
+#'   left) and m its median, log(1 + d / m). `print()` names them. `"linear"`: standardised
 #'   without logarithms. Results are reported in the original units, except the
 #'   scales \eqn{\lambda_l}, which belong to the predictors that the model sees.
 #'   `FALSE` leaves both untouched; the mean of the response should then not be
