@@ -385,7 +385,9 @@ chains_case <- function(exact, fit_of, engine, x, y) {
       )
     },
     refused = list(
-      kb_error_missing = function() engine(replace(x, 2, NA), y),
+      kb_error_missing = function() {
+        engine(replace(x, 2, NA), y, na.action = "fail")
+      },
       kb_error_infinite = function() engine(replace(x, 2, Inf), y),
       kb_error_outcome = function() engine(x, y[-1]),
       kb_error_outcome = function() engine(x, list(y)),
@@ -434,7 +436,9 @@ srvm_case <- function() {
       )
     },
     refused = list(
-      kb_error_missing = function() srvm(replace(srvm_x, 2, NA), srvm_y),
+      kb_error_missing = function() {
+        srvm(replace(srvm_x, 2, NA), srvm_y, na.action = "fail")
+      },
       kb_error_infinite = function() srvm(srvm_x, replace(srvm_y, 2, Inf)),
       kb_error_outcome = function() srvm(srvm_x, srvm_y[-1]),
       kb_error_argument = function() srvm(srvm_x, srvm_y, kernel = "wide"),
@@ -493,7 +497,9 @@ kbr_case <- function() {
       })
     },
     refused = list(
-      kb_error_missing = function() kbr(replace(x, 2, NA), y),
+      kb_error_missing = function() {
+        kbr(replace(x, 2, NA), y, na.action = "fail")
+      },
       kb_error_infinite = function() kbr(x, replace(y, 2, Inf)),
       kb_error_argument = function() kbr(x, y, eps = -1),
       kb_error_columns = function() predict(kbr(x, y), cbind(1, 2)),
@@ -580,14 +586,14 @@ cran_cases <- function() {
     srvm = srvm_case(),
     srvm_mcmc = chains_case(exact_srvm_mcmc,
       fit_of = function(control) fit_srvm(control, method = "mcmc"),
-      engine = function(x, y, control = mcmc_control()) {
-        srvm(x, y, method = "mcmc", control = control)
+      engine = function(x, y, control = mcmc_control(), ...) {
+        srvm(x, y, method = "mcmc", control = control, ...)
       }, srvm_x, srvm_y
     ),
     tdsmc = tdsmc_case(),
     kgs_noisy = chains_case(exact_kgs_noisy, fit_kgs_noisy,
-      engine = function(x, y, control = mcmc_control()) {
-        kgs(x, y, nugget = 0.3, method = "leapfrog", control = control)
+      engine = function(x, y, control = mcmc_control(), ...) {
+        kgs(x, y, nugget = 0.3, method = "leapfrog", control = control, ...)
       }, kgs_x, factor(c("b", "a", "b"))
     ),
     kgs = chains_case(exact_kgs, fit_kgs, kgs,

@@ -66,7 +66,7 @@ test_that("priors print themselves", {
   prior <- rstantools::prior_summary(fit)
   expect_s3_class(prior, "kb_prior_summary")
   expect_output(print(prior), "type: select_different")
-  expect_output(print(prior), "nu: 20")
+  expect_output(print(prior), "number of kernels (nu): 20", fixed = TRUE)
   data <- sim_sinc(20, seed = 1)
   chain <- srvm(y ~ x, data,
     kernel = kernel_gaussian(0.3), control = smc_control(particles = 50),
