@@ -31,7 +31,7 @@ family_of_fields <- function(sampler, shapes, classes, ...) {
 }
 
 family_multinomial <- family_of_fields("probit",
-  called = c(classes = "probit"),
+  called = c(multinomial = "probit"),
   classes = list(
     what = "moments",
     mean = function(mean, variance) bark_class_probability_cpp(mean, variance),
@@ -44,7 +44,7 @@ family_multinomial <- family_of_fields("probit",
 
 # Coefficients that are in the draws leave no variance.
 family_multinomial_logit <- family_of_fields("binomial_logit",
-  called = c(classes = "logit"),
+  called = c(multinomial = "logit"),
   classes = list(
     what = "draw",
     mean = function(mean, variance) apply(softmax(mean), c(1, 3), base::mean),

@@ -77,13 +77,13 @@ niterations.kb_fit <- function(x) {
 #' @rdname confint.kb_fit
 #' @exportS3Method posterior::nvariables
 nvariables.kb_fit <- function(x, ...) {
-  posterior::nvariables(as_draws(checked_fit(x, ...)))
+  posterior::nvariables(as_draws(checked_fit(x), ...))
 }
 
 #' @rdname confint.kb_fit
 #' @exportS3Method posterior::variables
 variables.kb_fit <- function(x, ...) {
-  posterior::variables(as_draws(checked_fit(x, ...)))
+  posterior::variables(as_draws(checked_fit(x), ...))
 }
 
 # Parameters -------------------------------------------------------------------
@@ -96,20 +96,23 @@ confint.kb_fit <- function(object, parm = NULL, level = 0.9, ...) {
   level <- check_number(level, 0, 1, open = TRUE)
   found <- tidy(object, ..., conf.level = level)
   out <- as.matrix(found[c("conf.low", "conf.high")])
-  dimnames(out) <- list(found$term, paste(
+  # Of kbr() also the row
+  names <- found$term
+  if (!is.null(found$row)) names <- paste0(names, "[", found$row, "]")
+  dimnames(out) <- list(names, paste0(
     format(100 * interval_ends(level), trim = TRUE), "%"
   ))
   if (is.null(parm)) {
     return(out)
   }
-  out[check_terms_of(parm, found$term, "parm"), , drop = FALSE]
+  out[check_parameter_names(parm, names, "parm"), , drop = FALSE]
 }
 
 # Names of parameters, or their numbers
-check_terms_of <- function(x, terms, arg) {
+check_parameter_names <- function(x, terms, arg) {
   if (is.numeric(x) && all(x %in% seq_along(terms))) x <- terms[x]
   if (!is.character(x) || !all(x %in% terms)) {
-    bad_argument(x, arg, paste("among", toString(terms)))
+    bad_argument(x, arg, paste("names of parameters:", toString(terms)))
   }
   x
 }
@@ -125,12 +128,12 @@ vcov.kb_fit <- function(object, ...) {
       "{.code cov(as.matrix(fit))} has the covariances of all parameters."
     )
   }
-  draws <- nlme_draws(object)
+  draws <- coefficient_draws(object)
   if (is.list(draws)) lapply(draws, stats::cov) else stats::cov(draws)
 }
 
 # Draws of linear coefficients, of several classes a list
-nlme_draws <- function(fit) for_each_field(fit, function(pool) {
+coefficient_draws <- function(fit) for_each_field(fit, function(pool) {
   linear_draws(fit, pool)
 })
 
@@ -141,7 +144,7 @@ family.kb_fit <- function(object, ...) {
   object <- checked_fit(object, ...)
   if (inherits(object, "kb_kgs")) {
     refuse_meaning("family",
-      "Labels are the sign of a function, or wrong: no density has a link.",
+      "A label is the sign of a function unless it is wrong: there is no link.",
       "{.fn label_noise} describes the labels."
     )
   }

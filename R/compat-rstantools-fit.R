@@ -126,7 +126,7 @@ posterior_interval.kb_fit <- function(object, prob = 0.9, pars = NULL, ...) {
   prob <- check_number(prob, 0, 1, open = TRUE)
   draws <- as.matrix(object, ...)
   if (!is.null(pars)) {
-    pars <- check_terms_of(pars, colnames(draws), "pars")
+    pars <- check_parameter_names(pars, colnames(draws), "pars")
     draws <- draws[, pars, drop = FALSE]
   }
   rstantools::posterior_interval(draws, prob = prob)
@@ -141,7 +141,8 @@ predictive_error.kb_fit <- function(object, newdata = NULL, newy = NULL,
   kind <- object$mould$outcome
   if (kind == "interval" || length(object$mould$levels) > 2) {
     refuse_meaning("predictive_error",
-      "Responses are more than two classes, or may be censored.",
+      if (kind == "interval") "Responses may be censored." else
+        "There are more than two classes.",
       "{.fn log_lik} scores the predictions of draws."
     )
   }

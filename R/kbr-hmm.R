@@ -233,7 +233,7 @@ mould_hmm <- function(states, observations, log_likelihood) {
   if (is.null(observations)) {
     observations <- matrix(0, NROW(states), 1)
   }
-  mould_xy(observations, states, "fail", "matrix",
+  mould_xy(observations, states, "never", "matrix",
     args = c("observations", "states")
   )
 }

@@ -84,7 +84,7 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   if (nrow(kept$x) == 0) {
     return(object)
   }
-  fit <- extended_fit(object, kept, which(!rows$complete), nrow(rows$x))
+  fit <- extended_fit(object, kept, rows$complete)
   if (is.null(fit$first_warmup)) fit$first_warmup <- fit$control$warmup
   fit$control <- control
   if (!is.null(until)) {
@@ -128,9 +128,9 @@ extended_control <- function(fit, iter, warmup) {
 }
 
 #' A fit that has not begun, of old and new rows
-#' @param omitted Which of the `given` new rows were dropped.
+#' @param complete Which of the new rows are in `rows`.
 #' @noRd
-extended_fit <- function(old, rows, omitted, given) {
+extended_fit <- function(old, rows, complete) {
   fit <- old
   fit$data <- list(
     x = rbind(old$data$x, rows$x),
@@ -140,8 +140,7 @@ extended_fit <- function(old, rows, omitted, given) {
     )
   )
   fit$sequence <- seq_len(nrow(fit$data$x))
-  fit$mould$omitted <- c(old$mould$omitted, old$mould$n_rows + omitted)
-  fit$mould$n_rows <- old$mould$n_rows + given
+  fit$mould <- count_rows(old$mould, complete)
   fit$mould <- append_row_names(
     fit$mould, seq_len(nrow(old$data$x)), rows$names,
     nrow(old$data$x) + seq_len(nrow(rows$x))

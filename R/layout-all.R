@@ -10,6 +10,7 @@ map_layout <- layout(
   axes = such_that(function(v) {
     is.matrix(v) && is.double(v) && all_finite(v)
   }, "a numeric matrix"),
+  size = positive(nrow(points)),
   .fit = rule(nrow(points) == nrow(axes), "of as many rows")
 )
 
@@ -109,9 +110,9 @@ column_layout <- layout(
   levels = where(kind %in% c("factor", "ordered"), distinct_strings()),
   width = where(kind == "matrix", counts(1, 1)),
   names = where(kind == "matrix", strings(width)),
-  like = where(kind %in% c("numeric", "raw"), maybe(such_that(function(v) {
+  like = where(kind == "raw", such_that(function(v) {
     is.atomic(v) && length(v) == 0
-  }, "no value of a type")))
+  }, "no value of a type"))
 )
 
 # Settings for stopping and saving a run, part of every control

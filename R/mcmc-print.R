@@ -66,7 +66,7 @@ time_line <- function(x) {
 # Rows that the fit left out
 omitted_part <- function(x) {
   n <- length(x$mould$omitted)
-  if (n > 0) paste0(", ", n, " with missing values left out")
+  if (n > 0) paste0(", ", n, " left out")
 }
 
 # The classes of the training rows, with their numbers

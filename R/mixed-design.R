@@ -165,7 +165,8 @@ linear_frame <- function(recipe, data, arg) {
     )
   }
   for (name in names(frame)) {
-    if (is.logical(frame[[name]])) storage.mode(frame[[name]]) <- "double"
+    v <- frame[[name]]
+    if (is.logical(v) || is_time(v)) frame[[name]] <- as.double(v)
   }
   frame
 }
@@ -174,7 +175,13 @@ linear_frame <- function(recipe, data, arg) {
 given_contrasts <- function(xlevels, given) {
   out <- lapply(stats::setNames(nm = names(xlevels)), function(name) {
     v <- given[[name]]
-    own <- is.ordered(v) || !is.null(attr(v, "contrasts"))
+    if (is.ordered(v) && is.null(attr(v, "contrasts"))) {
+      # Of the levels that occur
+      return(stats::contrasts(factor(
+        xlevels[[name]], xlevels[[name]], ordered = TRUE
+      )))
+    }
+    own <- !is.null(attr(v, "contrasts"))
     if (own && identical(levels(v), xlevels[[name]])) stats::contrasts(v)
   })
   Filter(Negate(is.null), out)
@@ -379,6 +386,14 @@ part_frame <- function(v, arg, n, name = arg) {
   }, NA)
   if (!all(fits)) {
     refuse(arg, "argument", "must have one row per row of the predictors: {n}.")
+  }
+  times <- names(v)[vapply(v, is_time, NA)]
+  if (arg == "linear" && length(times) > 0) {
+    refuse(arg, "argument", "must have numbers or factors, not times.",
+      "{.val {times}} {?is a time/are times}.",
+      "Convert {cli::qty(times)}{?it/them} with {.fun as.numeric}, or fit a
+       formula."
+    )
   }
   as.list(v)
 }

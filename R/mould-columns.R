@@ -17,15 +17,17 @@ NULL
 # difference has
 is_time <- function(v) inherits(v, c("Date", "POSIXt", "difftime"))
 
-# Columns of type integer64 as doubles, whose bits are others
+# Columns of type integer64 as doubles, whose bits are others; times that are
+# lists as numbers
 plain_numbers <- function(data) {
-  for (name in names(data)[vapply(data, inherits, NA, "integer64")]) {
-    data[[name]] <- plain_number(data[[name]])
-  }
+  for (name in names(data)) data[[name]] <- plain_number(data[[name]])
   data
 }
 
 plain_number <- function(v) {
+  if (inherits(v, "POSIXlt")) {
+    return(as.POSIXct(v))
+  }
   if (!inherits(v, "integer64")) {
     return(v)
   }
@@ -40,7 +42,7 @@ tell_times <- function(x, bare) {
   if (length(times) > 0) {
     unit <- vapply(times, time_unit, "")
     kb_inform(c(
-      "Times enter as numbers: {.val {names(times)}} in {unit}.",
+      "Times are used as numbers: {.val {names(times)}} in {unit}.",
       i = "For weekdays or months, add factors made from them."
     ), "times", columns = names(times))
   }
@@ -105,8 +107,9 @@ learn_column <- function(v, bare) {
   if (is.numeric(v) && NCOL(v) > 1) {
     names <- if (is.null(colnames(v))) seq_len(ncol(v)) else colnames(v)
     list(kind = "matrix", width = ncol(v), names = as.character(names))
-  } else if (bare && is_time(v)) {
-    list(kind = "numeric", like = v[0])
+  } else if (is_time(v)) {
+    # Functions of the formula may need them as they are.
+    list(kind = "raw", like = v[0])
   } else if (is.numeric(v) || (bare && is.logical(v))) {
     list(kind = "numeric")
   } else if (bare) {
@@ -145,7 +148,7 @@ check_levels <- function(columns, n, arg) {
 }
 
 all_numeric <- function(columns) {
-  all(vapply(columns, `[[`, "", "kind")  == "numeric")
+  all(vapply(columns, `[[`, "", "kind") == "numeric")
 }
 
 # Predictors as engines and formulas read them; other columns stay
@@ -164,15 +167,14 @@ clean_column <- function(v, column, name, arg) {
   unknown <- is.logical(v) && all(is.na(v))
   if (!is.null(column$like)) v <- cast_column(v, column$like, name, arg)
   fits <- switch(column$kind,
-    numeric = fits_numbers(v, column$like) || unknown,
+    numeric = (is.numeric(v) || is.logical(v)) && NCOL(v) == 1 && !is_time(v),
     matrix = is.numeric(v) && identical(ncol(v), column$width),
     factor = , ordered = is.factor(v) || is.character(v) || unknown,
     raw = identical(class(v), class(column$like)) || unknown
   )
   if (!fits) {
     wanted <- switch(column$kind,
-      numeric = if (is.null(column$like)) "numeric" else
-        paste("a", class(column$like)[[1]]), matrix = paste(column$width, "numeric columns"),
+      numeric = "numeric", matrix = paste(column$width, "numeric columns"),
       factor = , ordered = "a factor or character",
       raw = describe(column$like)
     )
@@ -189,15 +191,6 @@ clean_column <- function(v, column, name, arg) {
   )
 }
 
-# Numbers, or times of the same kind
-fits_numbers <- function(v, like) {
-  if (NCOL(v) > 1) {
-    return(FALSE)
-  }
-  same <- !is.null(like) && identical(class(v), class(like))
-  same || !is_time(v) && (is.numeric(v) || is.logical(v))
-}
-
 ordered_column <- function(v, levels, name, arg) {
   warn_novel(v, levels, name, arg)
   factor(as.character(v), levels = levels, ordered = TRUE)
@@ -206,6 +199,14 @@ ordered_column <- function(v, levels, name, arg) {
 # A column in the form that functions of the formula had in fitting: its type,
 # its levels, the unit of its times
 cast_column <- function(v, like, name, arg) {
+  if (is_time(like) && is.numeric(v) && !is.object(v)) {
+    return(time_like(v, like))
+  }
+  same <- c("Date", "POSIXct", "difftime")
+  if (any(same %in% class(v) & same %in% class(like))) {
+    if (inherits(like, "difftime")) units(v) <- units(like)
+    return(time_like(as.double(v), like))
+  }
   if (is.factor(like) && (is.factor(v) || is.character(v))) {
     if (!identical(attributes(v), attributes(like))) {
       warn_novel(v, levels(like), name, arg)
@@ -215,13 +216,12 @@ cast_column <- function(v, like, name, arg) {
     v <- as.character(v)
   } else if (is.logical(like) && is.numeric(v) && all(v %in% c(0, 1, NA))) {
     v <- as.logical(v)
-  } else if (inherits(like, "difftime") && inherits(v, "difftime")) {
-    units(v) <- units(like)
-  } else if (inherits(like, "POSIXct") && inherits(v, "POSIXct")) {
-    attr(v, "tzone") <- attr(like, "tzone")
   }
   v
 }
+
+# Numbers as times of this kind, with its unit or zone
+time_like <- function(v, like) `attributes<-`(v, attributes(like))
 
 clean_factor <- function(v, levels, name, arg) {
   if (!identical(attributes(v), list(levels = levels, class = "factor"))) {
@@ -250,7 +250,7 @@ indicator_matrix <- function(x) {
     return(x)
   }
   parts <- Map(function(v, name) {
-    if (is.ordered(v)) v <- as.double(v)
+    if (is.ordered(v) || is_time(v)) v <- as.double(v)
     inner <- if (is.factor(v)) levels(v) else colnames(v)
     if (is.factor(v)) v <- outer(as.integer(v), seq_along(inner), `==`) + 0
     matrix(v, NROW(v), NCOL(v), dimnames = list(NULL, paste0(name, inner)))

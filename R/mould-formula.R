@@ -211,7 +211,7 @@ evaluate_formula <- function(terms, data, xlevels, arg) {
     terms <- attr(frame, "terms")
     response <- attr(terms, "response")
     y <- if (response > 0) frame[[response]]
-    if (is.null(xlevels)) tell_ordered(frame[-response])
+    if (is.null(xlevels)) tell_ordered(frame[setdiff(seq_along(frame), response)])
     for (name in names(frame)[setdiff(seq_along(frame), response)]) {
       v <- frame[[name]]
       if (is.ordered(v)) {
@@ -222,8 +222,8 @@ evaluate_formula <- function(terms, data, xlevels, arg) {
       } else if (is.factor(v) || is.character(v)) {
         if (is.null(xlevels[[name]])) xlevels[[name]] <- known_levels(v)
         frame[[name]] <- clean_factor(v, xlevels[[name]], name, arg)
-      } else if (is.logical(v)) {
-        storage.mode(frame[[name]]) <- "double"
+      } else if (is.logical(v) || is_time(v)) {
+        frame[[name]] <- as.double(v)
       }
     }
     x <- one_hot_matrix(terms, frame, xlevels)

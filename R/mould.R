@@ -163,6 +163,11 @@ settle_rows <- function(data, predictors, bare, others, na.action, arg,
     out$missing <- c(columns_where(judged, anyNA, arg), names(others))
   }
   data <- pick_rows(data, out$kept)
+  if (length(out$kept) == 0 && out$n > 0) {
+    refuse(arg, "rows", "must have at least one row without missing values.",
+      "Values are missing in {.val {out$missing}}."
+    )
+  }
   refuse_no_rows(data, arg)
   out$columns <- learn_columns(data, predictors, bare)
   check_levels(out$columns, nrow(data), arg)

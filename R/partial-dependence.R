@@ -362,25 +362,46 @@ point_columns <- function(name, fit, points) {
   if (is.null(coding)) {
     return(matrix(v, dimnames = list(NULL, name)))
   }
-  coding[as.integer(v), , drop = FALSE]
+  unname_rows(coding[as.character(v), , drop = FALSE])
+}
+
+unname_rows <- function(x) {
+  rownames(x) <- NULL
+  x
 }
 
 # The columns that a factor sets, one row per level, or NULL: indicators of
 # kernels, contrasts of linear terms
 factor_coding <- function(fit, name) {
-  levels <- fit$mould$columns[[name]]$levels
+  recipe <- fit$mould$mixed
+  levels <- recipe$linear$xlevels[[name]]
+  linear <- linear_coding(recipe$linear, name)
+  if (!all(colnames(linear) %in% recipe$columns)) linear <- NULL
+  kernels <- kernel_coding(fit, name)
+  if (is.null(linear) || is.null(kernels)) {
+    rownames(linear) <- if (!is.null(linear)) levels
+    return(if (is.null(linear)) kernels else linear)
+  }
+  # Levels that occur in the data
+  out <- cbind(kernels[levels, , drop = FALSE], linear)
+  rownames(out) <- levels
+  out
+}
+
+# Indicators of levels, or scores of ordered ones, that kernels see, or NULL
+kernel_coding <- function(fit, name) {
+  column <- fit$mould$columns[[name]]
   indicators <- indicator_columns(fit, name)
-  linear <- linear_coding(fit$mould$mixed$linear, name)
-  fine <- all(colnames(linear) %in% fit$mould$mixed$columns) &&
-    nrow(linear) == length(levels)
-  cbind(
-    if (!is.null(indicators)) {
-      matrix(diag(length(levels)), length(levels),
-        dimnames = list(NULL, indicators)
-      )
-    },
-    if (isTRUE(fine)) linear
-  )
+  if (!is.null(indicators)) {
+    out <- diag(length(column$levels))
+  } else if (identical(column$kind, "ordered") && name %in% fit$mould$x_names) {
+    out <- matrix(as.double(seq_along(column$levels)))
+    indicators <- name
+  } else {
+    return(NULL)
+  }
+  dimnames(out) <- list(column$levels, indicators)
+  out
 }
 
 # The indicator columns of a factor, or NULL
@@ -400,7 +421,7 @@ check_variables_known <- function(fit, variable) {
   )
   factors <- Filter(
     function(name) !is.null(factor_coding(fit, name)),
-    names(fit$mould$columns)
+    union(names(fit$mould$columns), names(fit$mould$mixed$linear$contrasts))
   )
   known <- union(known, factors)
   fine <- is.character(variable) && length(variable) %in% 1:2 &&
@@ -493,7 +514,7 @@ numeric_grid <- function(x, n) {
 }
 
 factor_grid <- function(fit, name, given) {
-  levels <- fit$mould$columns[[name]]$levels
+  levels <- rownames(factor_coding(fit, name))
   if (is.null(given)) given <- levels
   novel <- setdiff(as.character(given), levels)
   if (length(novel) > 0) {

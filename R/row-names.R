@@ -75,6 +75,7 @@ training_frame <- function(fit) {
     formula_frame(fit)
   }
   out <- restore_columns(out, fit$mould$columns)
+  names(out) <- make.unique(names(out))
   names <- training_names(fit)
   if (!is.null(names)) rownames(out) <- make.unique(names)
   out
@@ -125,9 +126,10 @@ restore_columns <- function(out, columns) {
     column <- columns[[name]]
     v <- out[[name]]
     if (column$kind == "ordered") {
-      out[[name]] <- factor(column$levels[v], column$levels, ordered = TRUE)
-    } else if (column$kind == "numeric" && !is.null(column$like)) {
-      out[[name]] <- `attributes<-`(v, attributes(column$like))
+      v <- if (is.factor(v)) as.character(v) else column$levels[v]
+      out[[name]] <- factor(v, column$levels, ordered = TRUE)
+    } else if (is_time(column$like) && is.numeric(v)) {
+      out[[name]] <- time_like(v, column$like)
     }
   }
   out
@@ -176,7 +178,10 @@ linear_coding <- function(linear, name) {
   if (!is.null(given)) {
     coding <- if (is.matrix(given)) given else
       match.fun(given)(linear$xlevels[[name]])
-    dimnames(coding) <- list(NULL, paste0(name, colnames(coding)))
+    # As model.matrix() names them
+    columns <- colnames(coding)
+    if (is.null(columns)) columns <- seq_len(ncol(coding))
+    dimnames(coding) <- list(NULL, paste0(name, columns))
     coding
   }
 }

@@ -2,9 +2,10 @@
 # rows arrive: it gets coordinates of the rows in which the kernel is an inner
 # product, and the linear kernel.
 #
-# With K = U diag(l) U' of the distinct rows X, a point has the coordinates
-# diag(l)^(-1/2) U' k(X, x): their inner products with those of X are k(x, X). One
-# more coordinate, 0 at rows of X, makes up for the rest of k(x, x).
+# With the kernel c(x, z) = k(x, z) / sqrt(k(x, x) k(z, z)) and its matrix
+# C = U diag(l) U' of the distinct rows X, a point has the coordinates
+# sqrt(k(x, x)) diag(l)^(-1/2) U' c(X, x): their inner products with those of X are
+# k(x, X). One more coordinate, 0 at rows of X, makes up for the rest of k(x, x).
 
 #' @param x Points as the kernel sees them.
 #' @return List of `kernel`, `points` and `axes`.
@@ -19,35 +20,46 @@ custom_map <- function(kernel, x) {
   kernel <- kernel_resolve(kernel, x)
   points <- x[distinct_rows(x)$first, , drop = FALSE]
   gram <- kernel_evaluate(kernel, points)
-  found <- eigen(gram, symmetric = TRUE)
+  if (any(diag(gram) < 0)) refuse_indefinite(range(diag(gram)))
+  size <- unit_size(diag(gram))
+  found <- eigen(gram / outer(size, size), symmetric = TRUE)
   values <- found$values
   least <- max(values, 0) * nrow(points) * .Machine$double.eps
   if (max(values) <= 0 || min(values) < -max(1e-8 * max(values), least)) {
-    kb_abort(c(
-      "{.arg kernel} must be positive definite.",
-      x = "Eigenvalues of its matrix at the training rows go from
-           {format(min(values), digits = 3)} to
-           {format(max(values), digits = 3)}."
-    ), "argument", argument = "kernel")
+    refuse_indefinite(range(values))
   }
   kept <- values > max(1e-12 * max(values), least)
   list(
-    kernel = kernel, points = points,
+    kernel = kernel, points = points, size = size,
     axes = sweep(found$vectors[, kept, drop = FALSE], 2,
       sqrt(values[kept]), "/"
     )
   )
 }
 
+# Square roots of k(x, x), 1 where they are 0
+unit_size <- function(self) ifelse(self > 0, sqrt(pmax(self, 0)), 1)
+
+refuse_indefinite <- function(values) {
+  kb_abort(c(
+    "{.arg kernel} must be positive definite.",
+    x = "Eigenvalues of its matrix at the training rows, or values k(x, x), go
+         from {format(values[[1]], digits = 3)} to
+         {format(values[[2]], digits = 3)}."
+  ), "argument", argument = "kernel")
+}
+
 # Equal rows get equal coordinates, to the last bit.
 map_points <- function(map, x) {
   rows <- distinct_rows(x)
   x <- x[rows$first, , drop = FALSE]
-  found <- kernel_evaluate(map$kernel, x, map$points) %*% map$axes
   whole <- kernel_self(map$kernel, x)
-  rest <- whole - rowSums(found^2)
-  rest[rest < 1e-8 * abs(whole)] <- 0
-  cbind(found, sqrt(rest))[rows$kind, , drop = FALSE]
+  size <- unit_size(whole)
+  values <- kernel_evaluate(map$kernel, x, map$points)
+  found <- (values / outer(size, map$size)) %*% map$axes
+  rest <- (whole > 0) - rowSums(found^2)
+  rest[rest < 1e-8] <- 0
+  (size * cbind(found, sqrt(rest)))[rows$kind, , drop = FALSE]
 }
 
 # Rows that are to be training rows: the map must know the kernel between them
@@ -58,9 +70,9 @@ refuse_unmapped <- function(settings, x) {
   x <- scaling_x(settings$scaling, x)
   if (any(x[, ncol(x)] > 0)) {
     kb_abort(c(
-      "Rows cannot be added to a fit whose kernel is from
+      "New rows cannot be training rows of a fit whose kernel is from
        {.fn kernel_custom}.",
-      i = "Fit all rows again with {.fn srvm}."
+      i = "Fit all rows at once with {.fn srvm}."
     ), "not_defined")
   }
 }

@@ -269,7 +269,9 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   ))
   if (!is.null(rows)) {
     rows <- weigh_rows(object, rows, weights, newdata, newx)
+    mould <- count_rows(object$mould, rows$complete)
     rows <- complete_rows(rows, na.action)
+    object$mould <- mould
   }
   changed <- !is.null(n_moves) || !is.null(particles)
   if (changed) object <- srvm_rejuvenate(object, n_moves, particles)
@@ -383,6 +385,13 @@ complete_rows <- function(rows, na.action) {
     x = rows$x[rows$complete, , drop = FALSE], y = rows$y[rows$complete],
     names = rows$names[rows$complete], weights = rows$weights[rows$complete]
   )
+}
+
+# The mould after further rows, of which some are left out
+count_rows <- function(mould, complete) {
+  mould$omitted <- c(mould$omitted, mould$n_rows + which(!complete))
+  mould$n_rows <- mould$n_rows + length(complete)
+  mould
 }
 
 append_rows <- function(object, rows) {

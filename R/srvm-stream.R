@@ -30,6 +30,12 @@ update_from_connection <- function(object, connection, rows, header, na.action,
     }
   }
   since <- object$time
+  given <- object$mould$n_rows
+  # Once for all batches
+  on.exit(inform_omitted(
+    object$mould$omitted[object$mould$omitted > given] - given,
+    object$mould$n_rows - given
+  ), add = TRUE)
   deadline <- now() + if (is.null(time_limit)) Inf else time_limit
   repeat {
     batch <- read_batch(connection, rows, header)
@@ -44,6 +50,7 @@ update_from_connection <- function(object, connection, rows, header, na.action,
         newdata = batch, na.action = na.action, time_limit = left,
         progress = progress, weights = !!weights
       )),
+      kb_message_omitted = function(m) invokeRestart("muffleMessage"),
       kb_warning_low_ess = function(w) invokeRestart("muffleWarning"),
       kb_warning_no_moves = function(w) invokeRestart("muffleWarning")
     )

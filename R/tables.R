@@ -160,6 +160,10 @@ complete_cases <- function(x) {
 #' "omit" or "fail", also as functions or names of the stats package
 #' @noRd
 check_na_action <- function(na.action) {
+  # Of functions without the argument
+  if (identical(na.action, "never")) {
+    return(na.action)
+  }
   known <- c("omit", "fail")
   for (name in known) {
     f <- paste0("na.", name)
@@ -175,7 +179,7 @@ check_na_action <- function(na.action) {
 inform_omitted <- function(rows, n, columns = NULL) {
   if (length(rows) > 0) {
     kb_inform(c(
-      "Missing values: {length(rows)} of {n} row{?s} {cli::qty(length(rows))}
+      "Missing values: {length(rows)} of {n} rows {cli::qty(length(rows))}
        {?is/are} left out.",
       i = if (length(columns) > 0) "Missing in {.val {columns}}."
     ), "omitted", rows = rows)
@@ -187,13 +191,15 @@ inform_omitted <- function(rows, n, columns = NULL) {
 #' @noRd
 rows_kept <- function(x, na.action, arg) {
   complete <- if (is.null(x)) TRUE else complete_cases(x)
-  if (na.action == "fail" && !all(complete)) {
+  if (na.action != "omit" && !all(complete)) {
     columns <- columns_where(x, anyNA, arg)
     rows <- which(!complete)
     refuse(arg, "missing",
       "has missing values in {length(rows)} of {NROW(x)} row{?s}.",
       "Missing in {.val {columns}}.",
-      "Use {.code na.action = \"omit\"} to drop these rows.",
+      if (na.action == "fail") {
+        "Use {.code na.action = \"omit\"} to drop these rows."
+      },
       columns = columns, rows = rows
     )
   }

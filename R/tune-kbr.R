@@ -62,7 +62,7 @@ tune_kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
                              scale = FALSE, seed = NULL, progress = NULL,
                              ...) {
   check_no_dots(...)
-  mould <- mould_formula(formula, data, "fail", "matrix")
+  mould <- mould_formula(formula, data, "omit", "matrix")
   tune_mould(
     mould, kernel_x, kernel_y, bandwidths, c0, folds, loss, rank, tol, method,
     normalize, scale, seed, progress, match.call()
@@ -79,7 +79,7 @@ tune_kbr.matrix <- function(x, y, kernel_x = kernel_gaussian(),
                             method = c("kbr", "iw"), normalize = TRUE,
                             scale = FALSE, seed = NULL, progress = NULL, ...) {
   check_no_dots(...)
-  mould <- mould_pairs(x, y, NULL, "fail")
+  mould <- mould_pairs(x, y, NULL, "omit")
   tune_mould(
     mould, kernel_x, kernel_y, bandwidths, c0, folds, loss, rank, tol, method,
     normalize, scale, seed, progress, match.call()

@@ -48,7 +48,7 @@ test_that("confint() has the limits of tidy()", {
     table <- tidy(fit, conf.level = 0.8)
     limits <- confint(fit, level = 0.8)
     expect_identical(rownames(limits), table$term)
-    expect_identical(colnames(limits), c("10 %", "90 %"))
+    expect_identical(colnames(limits), c("10%", "90%"))
     expect_identical(unname(limits[, 2]), table$conf.high)
     expect_identical(confint(fit, 1, 0.8), limits[1, , drop = FALSE])
   }
@@ -152,4 +152,17 @@ test_that("intervals of parameters and errors of predictions", {
     rstantools::predictive_error(quick(g ~ x, rows)),
     class = "kb_error_not_defined"
   )
+})
+
+test_that("augment() restores factors of any contrasts, and unused levels", {
+  rows$o2 <- factor(rows$o, c("none", levels(rows$o)), ordered = TRUE)
+  fit <- quick(y ~ kernels(x) + o2, rows)
+  expect_identical(augment(fit)$o2, rows$o2)
+  expect_named(nlme::fixef(fit), c("(Intercept)", "o2.L", "o2.Q"))
+  for (coding in list(contr.sum(4), contr.helmert(4))) {
+    contrasts(rows$g) <- coding
+    fit <- quick(y ~ kernels(x) + g, rows)
+    expect_identical(as.character(augment(fit)$g), as.character(rows$g))
+    expect_identical(nrow(partial_dependence(fit, "g")), 4L)
+  }
 })

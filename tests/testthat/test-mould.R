@@ -800,3 +800,21 @@ test_that("64-bit integers are numbers, as predictors and as responses", {
   expect_identical(mould_forge(mould, data["whole"])$x[, 1], v)
   expect_identical(mould_xy(1:3, whole[1:3])$y, v[1:3])
 })
+
+test_that("times serve as numbers and inside functions at once", {
+  data <- data.frame(y = 1:40, day = as.Date("2024-01-01") + 1:40)
+  expect_message(
+    mould <- mould_formula(y ~ day + months(day), data),
+    class = "kb_message_times"
+  )
+  expect_identical(mould$x[, "day"], as.double(data$day))
+  expect_identical(colnames(mould$x)[[2]], "months(day)February")
+  expect_same_rows(mould, data)
+  data$lt <- as.POSIXlt(as.POSIXct(data$day))
+  mould <- suppressMessages(mould_formula(y ~ lt, data))
+  expect_identical(mould$x[, "lt"], as.double(as.POSIXct(data$lt)))
+  none <- data.frame(x = NA_real_, y = 1:3)
+  expect_error(mould_formula(y ~ x, none), "without missing values",
+    class = "kb_error_rows"
+  )
+})

@@ -181,7 +181,13 @@ test_that("factors of linear terms are varied by their name", {
   fit <- suppressMessages(suppressWarnings(bark(y ~ kernels(x) + g + o, rows,
     control = mcmc_control(chains = 2, warmup = 20, iter = 30), seed = 1
   )))
-  for (name in c("g", "o")) {
+  both <- suppressMessages(suppressWarnings(bark(y ~ kernels(x, o) + o, rows,
+    control = mcmc_control(chains = 2, warmup = 20, iter = 30), seed = 1
+  )))
+  cases <- list(list(fit, "g"), list(fit, "o"), list(both, "o"))
+  for (case in cases) {
+    fit <- case[[1]]
+    name <- case[[2]]
     found <- partial_dependence(fit, name)
     wanted <- vapply(levels(rows[[name]]), function(level) {
       changed <- rows

@@ -68,6 +68,19 @@ test_that("chains, classes and kernels of low rank work", {
   )
 })
 
+test_that("kernels of large range know their training rows", {
+  wide <- data.frame(x = d$x1, z = exp(5 * d$x2), y = d$y)
+  for (f in list(
+    function(x, y) (1 + tcrossprod(x, y))^6,
+    function(x, y) exp(tcrossprod(x, y))
+  )) {
+    fit <- srvm(y ~ x + z, wide, kernel = kernel_custom(f), control = quick,
+      seed = 1
+    )
+    expect_identical(nobs(fit), 40L)
+  }
+})
+
 test_that("fits with them print, are saved, and say what they cannot do", {
   fit <- fit_with(own)
   expect_output(print(fit), "kernel_custom")

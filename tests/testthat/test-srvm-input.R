@@ -156,7 +156,7 @@ test_that("missing values are refused or left out", {
   expect_message(small(y ~ x, holes), "2 of 25 rows are left out",
     class = "kb_message_omitted"
   )
-  expect_output(print(fit), "2 with missing values left out", fixed = TRUE)
+  expect_output(print(fit), "2 left out", fixed = TRUE)
   expect_identical(
     stats::na.action(fit), structure(c(3L, 7L), class = "omit")
   )
