@@ -441,7 +441,8 @@ test_that("rows without a weight or an offset are missing", {
   lost <- data
   lost$w[3] <- NA
   lost$o[5] <- NA
-  expect_error(fit_rows(y ~ x + offset(o), of = lost, weights = w),
+  expect_error(
+    fit_rows(y ~ x + offset(o), of = lost, weights = w, na.action = "fail"),
     class = "kb_error_missing"
   )
   fit <- fit_rows(y ~ x + offset(o),
@@ -454,7 +455,9 @@ test_that("rows without a weight or an offset are missing", {
   expect_identical(which(is.na(predict(fit, lost))), 5L)
   more <- few_particles(update(fit, lost, weights = w, na.action = "omit"))
   expect_equal(nobs(more), 76)
-  expect_error(update(fit, lost, weights = w), class = "kb_error_missing")
+  expect_error(update(fit, lost, weights = w, na.action = "fail"),
+    class = "kb_error_missing"
+  )
 })
 
 test_that("bad weights and offsets are refused", {
