@@ -222,7 +222,10 @@ test_that("bad settings are refused by class", {
   )
   # Bad rows are found before the work begins.
   expect_error(
-    update(fit, newdata = data.frame(x = NA_real_, y = 1), particles = 50),
+    update(fit,
+      newdata = data.frame(x = NA_real_, y = 1), particles = 50,
+      na.action = "fail"
+    ),
     class = "kb_error_missing"
   )
 })
