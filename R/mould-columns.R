@@ -101,7 +101,7 @@ learn_columns <- function(x, predictors, bare) {
 #' @param bare If not, functions of the formula need it with its own type.
 #' @return List of `kind` ("numeric", "factor", "ordered", "matrix", "raw"), and
 #'   `levels`, `width` and `names`, or `like` (no value of the type) where they
-#'   apply; of times `like`, too.
+#'   apply.
 #' @noRd
 learn_column <- function(v, bare) {
   if (is.numeric(v) && NCOL(v) > 1) {

@@ -362,30 +362,21 @@ point_columns <- function(name, fit, points) {
   if (is.null(coding)) {
     return(matrix(v, dimnames = list(NULL, name)))
   }
-  unname_rows(coding[as.character(v), , drop = FALSE])
-}
-
-unname_rows <- function(x) {
-  rownames(x) <- NULL
-  x
+  drop_row_names(coding[as.character(v), , drop = FALSE])
 }
 
 # The columns that a factor sets, one row per level, or NULL: indicators of
 # kernels, contrasts of linear terms
 factor_coding <- function(fit, name) {
   recipe <- fit$mould$mixed
-  levels <- recipe$linear$xlevels[[name]]
   linear <- linear_coding(recipe$linear, name)
   if (!all(colnames(linear) %in% recipe$columns)) linear <- NULL
   kernels <- kernel_coding(fit, name)
-  if (is.null(linear) || is.null(kernels)) {
-    rownames(linear) <- if (!is.null(linear)) levels
-    return(if (is.null(linear)) kernels else linear)
+  if (is.null(linear)) {
+    return(kernels)
   }
   # Levels that occur in the data
-  out <- cbind(kernels[levels, , drop = FALSE], linear)
-  rownames(out) <- levels
-  out
+  cbind(kernels[rownames(linear), , drop = FALSE], linear)
 }
 
 # Indicators of levels, or scores of ordered ones, that kernels see, or NULL

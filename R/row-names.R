@@ -176,12 +176,12 @@ linear_factors <- function(linear, columns) {
 linear_coding <- function(linear, name) {
   given <- linear$contrasts[[name]]
   if (!is.null(given)) {
-    coding <- if (is.matrix(given)) given else
-      match.fun(given)(linear$xlevels[[name]])
+    levels <- linear$xlevels[[name]]
+    coding <- if (is.matrix(given)) given else match.fun(given)(levels)
     # As model.matrix() names them
     columns <- colnames(coding)
     if (is.null(columns)) columns <- seq_len(ncol(coding))
-    dimnames(coding) <- list(NULL, paste0(name, columns))
+    dimnames(coding) <- list(levels, paste0(name, columns))
     coding
   }
 }

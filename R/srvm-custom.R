@@ -8,7 +8,8 @@
 # k(x, X). One more coordinate, 0 at rows of X, makes up for the rest of k(x, x).
 
 #' @param x Points as the kernel sees them.
-#' @return List of `kernel`, `points` and `axes`.
+#' @return List of `kernel`, distinct `points`, their `size`, square roots of
+#'   k(x, x), and `axes`, from normalised kernel values to coordinates.
 #' @noRd
 custom_map <- function(kernel, x) {
   if (kernel_has(kernel, "ard") || kernel_has(kernel, "learn")) {
