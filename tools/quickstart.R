@@ -1,131 +1,105 @@
-# A tour of the package: Rscript tools/quickstart.R
-# Installs the package and what it needs, fits real data, compares its intervals
-# with held-out rows and draws pictures.
+# A tour of the package, in less than four minutes on a machine with only R and a
+# compiler: Rscript tools/quickstart.R
+# Installs the package and what it needs into a library of its own, fits real data
+# with default calls, compares intervals with held-out rows and draws pictures.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
 root <- dirname(dirname(script))
+lib <- use_own_library("kernelbayes")
 install_needs(root, "quickstart")
-lib <- install_checkout(root)
-library(kernelbayes, lib.loc = c(lib, .libPaths()))
+install_checkout(root)
+library(kernelbayes)
 
 # Next to the temporary folder of this process, which is deleted at the end.
 folder <- tempfile("kernelbayes-quickstart-", dirname(tempdir()))
 dir.create(folder)
+pictures <- character()
 picture <- function(name, draw) {
   file <- file.path(folder, name)
   type <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
   grDevices::png(file, width = 1200, height = 900, res = 150, type = type)
   on.exit(grDevices::dev.off())
   draw()
+  pictures <<- c(pictures, file)
 }
 
-# ---- Boston housing: 356 rows to fit, 150 to predict ------------------------
+part <- function(...) cat("\n---- ", ..., " ----\n\n", sep = "")
+level <- .9
+rmse <- function(guess) sqrt(mean((test$medv - guess)^2))
+
+part("A curve and its noise: prices of 506 tracts in Boston")
 
 boston <- MASS::Boston
+curve <- bark(medv ~ lstat, data = boston, sigma = ~lstat, seed = 1)
+print(curve)
+
+picture("curve.png", function() {
+  plot(curve, level = level,
+    xlab = "poorer residents (%)", ylab = "median price ($1000)"
+  )
+})
+
+part("All 13 predictors: 356 tracts to learn from, 150 to predict")
+
 set.seed(1)
 rows <- sample(nrow(boston))
 train <- boston[rows[1:356], ]
 test <- boston[rows[-(1:356)], ]
-
 seconds <- system.time(
-  fit <- srvm(medv ~ ., data = train, seed = 1, progress = FALSE)
+  fit <- bark(medv ~ ., data = train, seed = 1)
 )[["elapsed"]]
 print(fit)
 
-level <- .9
 predicted <- predict(fit, test, interval = "prediction", level = level)
 inside <- test$medv >= predicted[, "lwr"] & test$medv <= predicted[, "upr"]
-rmse <- function(guess) sqrt(mean((test$medv - guess)^2))
-
+linear <- stats::predict(stats::lm(medv ~ ., train), test)
 cat(sprintf(
   paste0(
-    "\nMASS::Boston, medv (thousands of dollars), %d rows fitted in %.1f s, ",
-    "%d held out\n",
-    "  coverage of the %.0f%% prediction intervals: %.1f%%\n",
-    "  RMSE: %.2f   (predicting the mean: %.2f)\n",
-    "  log evidence: %.1f (Monte Carlo standard error %.2f)\n"
+    "\nFitted in %.1f s. Of the 150 prices held out, %.0f%% are inside their ",
+    "%.0f%% intervals.\n",
+    "Root mean squared error: %.2f (lm(): %.2f, mean: %.2f)\n"
   ),
-  nrow(train), seconds, nrow(test), 100 * level, 100 * mean(inside),
-  rmse(predicted[, "fit"]), rmse(mean(train$medv)),
-  evidence(fit)$log_evidence, evidence(fit)$mc_se
+  seconds, 100 * mean(inside), 100 * level, rmse(predicted[, "fit"]),
+  rmse(linear), rmse(mean(train$medv))
 ))
 
-picture("boston.png", function() {
-  limits <- range(predicted, test$medv)
-  colours <- c(outside = "#D55E00", inside = "#0072B2")
-  colour <- colours[1 + inside]
-  plot(test$medv, predicted[, "fit"],
-    xlim = limits, ylim = limits, pch = c(17, 19)[1 + inside], cex = .7,
-    col = colour, las = 1, bty = "l",
-    xlab = "observed medv", ylab = "predicted medv",
-    main = sprintf("Held-out rows with %.0f%% intervals", 100 * level)
-  )
-  segments(test$medv, predicted[, "lwr"], test$medv, predicted[, "upr"],
-    col = grDevices::adjustcolor(colour, .5)
-  )
-  abline(0, 1, lty = 2)
-  legend("topleft",
-    c("outside their interval", "inside", "observed = predicted"),
-    col = c(colours, "black"), pch = c(17, 19, NA), lty = c(1, 1, 2), bty = "n"
-  )
+picture("importance.png", function() plot(importance(fit)))
+
+part("Rows one by one: srvm(), whose fits can take in more")
+
+waves <- sim_sinc(60, sd = .1, seed = 1)
+first <- srvm(y ~ x, data = waves[1:40, ], seed = 1)
+second <- update(first, waves[41:60, ])
+print(second)
+
+picture("sinc.png", function() {
+  plot(second, level = level)
+  x <- seq(-10, 10, length.out = 400)
+  lines(x, ifelse(x == 0, 1, sin(x) / x), lty = 2, lwd = 1.5)
+  legend("topright", "true function", lty = 2, lwd = 1.5, bty = "n")
 })
 
-picture("diagnostics.png", function() {
-  par(mfrow = c(3, 1), mar = c(4, 4, 2, 1), cex = 0.8)
-  for (type in c("ess", "k", "evidence")) {
-    plot(fit, type = type)
-  }
-})
-
-# ---- The same rows, one scale per predictor ---------------------------------
-
-seconds <- system.time(
-  additive <- bark(medv ~ .,
-    data = train, seed = 1, progress = FALSE,
-    control = mcmc_control(chains = 2, warmup = 500, iter = 2000, thin = 2)
-  )
-)[["elapsed"]]
-cat("\n")
-print(additive)
-
-predicted <- predict(additive, test, interval = "prediction", level = level)
-inside <- test$medv >= predicted[, "lwr"] & test$medv <= predicted[, "upr"]
-cat(sprintf(
-  paste0(
-    "\nbark(), two chains in %.1f s\n",
-    "  coverage of the %.0f%% prediction intervals: %.1f%%\n",
-    "  RMSE: %.2f\n"
-  ),
-  seconds, 100 * level, 100 * mean(inside), rmse(predicted[, "fit"])
-))
-
-picture("importance.png", function() plot(importance(additive)))
-
-# ---- Classes, some of them wrong: sonar echoes of mines and rocks ------------
+part("Classes, some of them wrong: sonar echoes of mines and rocks")
 
 sonar <- get(data("Sonar", package = "mlbench"))
 rows <- sample(nrow(sonar))
 train <- sonar[rows[1:140], ]
 test <- sonar[rows[-(1:140)], ]
 seconds <- system.time(
-  classes <- kgs(Class ~ ., data = train, seed = 1, progress = FALSE)
+  classes <- kgs(Class ~ ., data = train, seed = 1)
 )[["elapsed"]]
-cat("\n")
 print(classes)
 probability <- predict(classes, test, type = "prob")
 chosen <- probability[cbind(seq_len(nrow(test)), as.integer(test$Class))]
 cat(sprintf(
-  paste0(
-    "\nmlbench::Sonar, %d rows fitted in %.1f s, %d held out\n",
-    "  wrong classes: %.1f%%, log loss: %.3f\n"
-  ),
-  nrow(train), seconds, nrow(test),
+  "\nFitted in %.1f s. Of %d echoes held out, %.0f%% wrong; log loss %.2f\n",
+  seconds, nrow(test),
   100 * mean(predict(classes, test) != test$Class), -mean(log(chosen))
 ))
 
-# ---- A likelihood without a formula: the level of Lake Huron -----------------
+part("A simulator, no likelihood: the level of Lake Huron")
 
 # An autoregression over 98 years, known only through simulations: coefficient
 # and standard deviation of the noise from three summaries of a series.
@@ -150,16 +124,15 @@ draw_prior <- function(n) {
 }
 seconds <- system.time({
   pairs <- kbr_simulate(draw_prior, autoregression, n = 3000, seed = 1)
-  lake <- tune_kbr(pairs, scale = TRUE, rank = 100, progress = FALSE)$fit
+  lake <- kbr(pairs)
   observed <- t(summaries(LakeHuron))
   estimate <- predict(lake, observed)
 })[["elapsed"]]
 likelihood <- stats::arima(LakeHuron, c(1, 0, 0))
-cat("\n")
 print(lake)
 cat(sprintf(
   paste0(
-    "\nLakeHuron, autoregression, 3000 simulations and tuning in %.1f s\n",
+    "\n3000 simulations, learnt in %.1f s\n",
     "  posterior mean without a likelihood: coefficient %.2f, sd %.2f\n",
     "  maximum likelihood:                  coefficient %.2f, sd %.2f\n"
   ),
@@ -169,25 +142,24 @@ cat(sprintf(
 
 picture("lake.png", function() plot(lake, observed))
 
-# ---- Where does the camera point? 1800 pictures with answers, 200 without ----
+part("Where does the camera point? 1800 pictures with answers, 200 without")
 
 camera <- camera_data()
 learn <- which(camera$train)
 follow <- max(learn) + 1:200
 seconds <- system.time({
   hmm <- kbr_hmm(camera$rotations[learn, ], camera$frames[learn, ],
-    space = "rotation", seed = 1, progress = FALSE
+    space = "rotation", seed = 1
   )
-  filtered <- kbr_filter(hmm, camera$frames[follow, ], progress = FALSE)
+  filtered <- kbr_filter(hmm, camera$frames[follow, ])
 })[["elapsed"]]
-cat("\n")
 print(hmm)
 angle <- acos(pmin((rowSums(
   predict(filtered) * camera$rotations[follow, ]
 ) - 1) / 2, 1))
 cat(sprintf(
   paste0(
-    "\nCamera, %d pictures to learn from and %d to follow: %.0f s\n",
+    "\n%d pictures to learn from and %d to follow: %.0f s\n",
     "  off by %.1f degrees (median), %.1f at most in 9 of 10 pictures\n"
   ),
   length(learn), length(follow), seconds, 180 / pi * median(angle),
@@ -198,22 +170,10 @@ picture("camera.png", function() {
   plot(filtered, truth = camera$rotations[follow, ])
 })
 
-# ---- A curve: 50 noisy points of sinc ---------------------------------------
+part("What next")
 
-curve_data <- sim_sinc(50, sd = .1, seed = 1)
-curve_fit <- srvm(y ~ x,
-  data = curve_data, kernel = kernel_gaussian(.2), seed = 1, progress = FALSE
+cat("Pictures, the first to show a colleague:\n", paste0("  ", pictures, "\n"),
+  "\nIn R:\n  library(kernelbayes, lib.loc = ", deparse(lib), ")\n",
+  "  vignette(\"kernelbayes\") is in vignettes/kernelbayes.Rmd\n",
+  sep = ""
 )
-
-picture("sinc.png", function() {
-  plot(curve_fit, level = level)
-  x <- seq(-10, 10, length.out = 400)
-  lines(x, ifelse(x == 0, 1, sin(x) / x), lty = 2, lwd = 1.5)
-  legend("topright", "true function", lty = 2, lwd = 1.5, bty = "n")
-})
-
-cat("\nPictures:\n")
-cat(paste0("  ", file.path(folder, c(
-  "boston.png", "diagnostics.png", "importance.png", "lake.png", "camera.png",
-  "sinc.png"
-))), sep = "\n")
