@@ -4,11 +4,8 @@
 #
 # Sourced by the other scripts, or run on its own:
 #   Rscript tools/deps.R [tests] [neighbours] [quickstart] [readme] [check]
-#     [site] [coverage] [league] [bench_survival] [bench_noise] [reproduce]
-#     [reproduce_bark] [reproduce_bark_classes] [reproduce_srvm]
-#     [reproduce_srvm_streams] [reproduce_case_study] [reproduce_kgs]
-#     [reproduce_kbr] [reproduce_kbr_hmm] [reproduce_kbr_hmm_sensor]
-#     [reproduce_sbi]
+#     [site] [coverage] [league] [bench_...] [reproduce] [reproduce_...]
+# (all purposes are the names of `extras` below)
 # Uses only base R, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -55,8 +52,17 @@ extras <- list(
     ),
     useful = c("BART", "DiceKriging", "laGP", "xgboost")
   ),
+  bench_bark = list(required = "MASS", useful = c("bark", "dbarts")),
+  bench_mixture = list(required = "bkmr", useful = character()),
+  bench_counts = list(
+    required = c("AER", "ISLR2", "MASS", "mgcv"), useful = "countSTAR"
+  ),
   bench_survival = list(required = "survival", useful = "BART"),
   bench_noise = list(required = c("MASS", "mgcv"), useful = "hetGP"),
+  bench_groups = list(
+    required = c("dbarts", "lme4", "Matrix", "mgcv"), useful = "stan4bart"
+  ),
+  bench_rows = list(required = c("dbarts", "ggplot2"), useful = character()),
   reproduce = list(
     required = c("kernlab", "mgcv", "MASS"), useful = character()
   ),
@@ -608,8 +614,8 @@ build_tarball <- function(root, dir, vignettes = FALSE) {
   tarball
 }
 
-# The user's settings for make, without the debugging information that R's flags
-# may ask for: it takes a quarter of the time of the compiler.
+# The user's settings for make, without the debugging information that R's
+# flags may ask for: it takes a quarter of the time of the compiler.
 without_symbols <- function(dir) {
   own <- unlist(lapply(tools::makevars_user(), readLines, warn = FALSE))
   file <- file.path(dir, "Makevars")
@@ -618,8 +624,8 @@ without_symbols <- function(dir) {
 }
 
 # Install a tarball or a folder of sources into `lib`; two compiler jobs unless
-# MAKEFLAGS is set. Debugging information is 100 MB: it is kept only if `symbols`
-# is true.
+# MAKEFLAGS is set. Debugging information is 100 MB: it is kept only if
+# `symbols` is true.
 install_sources <- function(sources, lib, flags = character(),
                             symbols = FALSE) {
   log <- paste0(sources, ".log")

@@ -1,7 +1,8 @@
-# A tour of the package, in less than four minutes on a machine with only R and a
-# compiler: Rscript tools/quickstart.R
-# Installs the package and what it needs into a library of its own, fits real data
-# with default calls, compares intervals with held-out rows and draws pictures.
+# A tour of the package, in less than four minutes on a machine with only R and
+# a compiler: Rscript tools/quickstart.R
+# Installs the package and what it needs into a library of its own, fits real
+# data with default calls, compares intervals with held-out rows and draws
+# pictures.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))

@@ -10,76 +10,93 @@
 #   --uci=folder       the whole sets of the step `rows`, see tools/bench/rows.R;
 #                      without it kin40k and protein are left out there
 #
-# Needs R, a C++17 compiler and a package repository: each script installs what
-# it needs (tools/deps.R). Data are in packages and in data-raw/bench, with their
-# licences and donors. Times are orders of magnitude, of one core.
+# Needs R, a C++17 compiler and a package repository: what the chosen steps need
+# is installed into a library of this project's own (tools/deps.R). Data are in
+# packages and in data-raw/bench, with their licences and donors. Times are
+# orders of magnitude, of one core.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 tools <- dirname(script)
 source(file.path(tools, "arguments.R"))
+source(file.path(tools, "deps.R"))
 
 refuse_unknown(c("list", "quick"), c("only", "folder", "sbi", "uci"))
 
-# `results`: the script keeps finished fits in this folder or file; `quick`: its
-# arguments for a small version
-step <- function(shows, script, time, arguments = NULL, results = NULL,
-                 quick = "--quick") {
+# `needs`: purpose in tools/deps.R; `results`: option for the folder or file in
+# which the script keeps finished fits; `output`: it would replace results of the
+# repository; `quick`: its arguments for a small version
+step <- function(shows, script, time, needs, arguments = NULL, results = NULL,
+                 output = FALSE, quick = "--quick") {
   list(
-    shows = shows, script = script, time = time, arguments = arguments,
-    results = results, quick = quick
+    shows = shows, script = script, time = time, needs = needs,
+    arguments = arguments, results = results, output = output, quick = quick
   )
 }
 
 steps <- list(
   readme = step("first example, pictures, tables of methods", "readme.R",
-    "minutes",
+    "minutes", "readme",
     quick = NULL
   ),
-  labels = step("wrong labels of iris", "reproduce/kgs_labels.R", "minutes"),
+  labels = step("wrong labels of iris", "reproduce/kgs_labels.R", "minutes",
+    "reproduce",
+    output = TRUE
+  ),
   bark = step("microseconds per iteration", "bench/bark.R", "an hour",
-    "--part=iteration",
+    "bench_bark", "--part=iteration",
     quick = c("--part=iteration", "--quick")
   ),
-  league = step("default calls on 20 sets", "bench/league.R", "hours",
+  league = step("default calls on 20 sets", "bench/league.R", "hours", "league",
     results = "--results"
   ),
-  classes = step("two classes", "bench/classes.R", "hours",
+  classes = step("two classes", "bench/classes.R", "hours", "league",
     results = "--results", quick = c("--data=crabs", "--repeats=1")
   ),
   labels_league = step("sets with wrong labels", "bench/kgs-league.R", "hours",
+    "league",
     results = "--results"
   ),
-  bands = step("bands of smooth functions", "bench/bands.R", "hours",
+  bands = step("bands of smooth functions", "bench/bands.R", "hours", "league",
     results = "--results",
     quick = c("--functions=borehole", "--rows=100", "--repeats=1")
   ),
   mixture = step("mixtures of exposures", "bench/mixture.R", "a day",
+    "bench_mixture",
     results = "--results",
     quick = c("--kinds=plain", "--rows=100", "--repeats=1", "--methods=bark")
   ),
-  counts = step("counts", "bench/counts.R", "an hour",
+  counts = step("counts", "bench/counts.R", "an hour", "bench_counts",
     results = "--results", quick = c("--data=quine", "--repeats=1")
   ),
   families = step("times of families", "bench/families.R", "an hour",
+    "bench_survival",
     results = "--results", quick = c("--families=probit", "--repeats=1")
   ),
   survival = step("censored times", "bench/survival.R", "hours",
+    "bench_survival",
     results = "--results", quick = c("--data=veteran", "--repeats=1")
   ),
-  noise = step("noise that varies", "bench/noise.R", "hours",
+  noise = step("noise that varies", "bench/noise.R", "hours", "bench_noise",
     results = "--results", quick = c("--data=mcycle", "--repeats=1")
   ),
-  groups = step("groups", "bench/groups.R", "hours", results = "--results"),
+  groups = step("groups", "bench/groups.R", "hours", "bench_groups",
+    results = "--results"
+  ),
   rows = step("tens of thousands of rows", "bench/rows.R", "hours",
+    "bench_rows",
     results = "--results", quick = c("--sets=friedman", "--rows=2000")
   ),
-  srvm = step("srvm() beside kernlab", "bench/srvm.R", "minutes", "--readme"),
+  srvm = step("srvm() beside kernlab", "bench/srvm.R", "minutes", "reproduce",
+    "--readme"
+  ),
   kbr = step("kbr() with known posteriors", "reproduce/kbr.R", "minutes",
-    results = "--cache"
+    "reproduce_kbr",
+    results = "--cache", output = TRUE
   ),
   sbi = step("kbr() on a public benchmark", "reproduce/sbi.R", "a day",
-    results = "--results"
+    "reproduce_sbi",
+    results = "--results", output = TRUE
   )
 )
 
@@ -111,6 +128,11 @@ if (is.null(folder)) folder <- "replicate"
 dir.create(folder, showWarnings = FALSE, recursive = TRUE)
 folder <- normalizePath(folder)
 
+use_own_library("kernelbayes")
+install_needs(dirname(tools), unique(vapply(steps[chosen], `[[`, "", "needs")))
+install_checkout(dirname(tools))
+Sys.setenv(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
+
 run_step <- function(name) {
   s <- steps[[name]]
   kind <- if (flag("quick")) paste0(name, "-quick") else name
@@ -122,6 +144,10 @@ run_step <- function(name) {
   arguments <- if (flag("quick")) s$quick else s$arguments
   if (!is.null(s$results) && !"--quick" %in% arguments) {
     arguments <- c(arguments, paste0(s$results, "=", file.path(folder, kind)))
+  }
+  if (s$output) {
+    file <- file.path(folder, paste0(kind, ".rds"))
+    arguments <- c(arguments, paste0("--output=", file))
   }
   data <- switch(name, sbi = sbi, rows = option("uci"))
   if (!is.null(data)) arguments <- c(arguments, paste0("--data=", data))

@@ -144,7 +144,7 @@ minus_best_peer <- function(rows, column) {
     values <- lapply(split(here, here$method), function(peer) {
       peer[[column]][match(own$set, peer$set)]
     })
-    values <- matrix(unlist(values), nrow(own))
+    values <- matrix(as.numeric(unlist(values)), nrow(own))
     rows$value[at] <- minus_best(own[[column]], values)
   }
   rows
