@@ -45,9 +45,11 @@
 #'   `summary()` gives a data frame with one line per model: `model`, `elpd`
 #'   (sum of log scores) and its standard error, the `difference` in elpd from
 #'   the best model with its standard error over rows, means of the other scores
-#'   (`rmse` and `crps`, or `error` and `brier`), and `weight`, the model's
-#'   weight in the mixture of predictive distributions whose log score over all
-#'   rows is highest (stacking). `print()` shows it. `plot()` shows calibration:
+#'   (`rmse` and `crps`, or `error` and `brier`), for numbers `coverage`, the
+#'   share of responses inside the central prediction interval of `level`, and
+#'   `weight`, the model's weight in the mixture of predictive distributions
+#'   whose log score over all rows is highest (stacking). `print()` shows it,
+#'   with 90% intervals. `plot()` shows calibration:
 #'   the distribution function of `pit` minus the diagonal, or the share of the
 #'   second class (with more classes, of all) against its predicted probability.
 #'
@@ -409,9 +411,11 @@ predict_rows <- function(fit, rows, type, probs = NULL) {
 
 #' @rdname cross_validate
 #' @param object An object of class `kb_cross_validation`.
+#' @param level Probability of the intervals behind `coverage`.
 #' @export
-summary.kb_cross_validation <- function(object, ...) {
+summary.kb_cross_validation <- function(object, level = 0.9, ...) {
   check_no_dots(...)
+  level <- check_number(level, 0, 1, open = TRUE)
   models <- split(as.data.frame(object), object$model)
   scores <- vapply(models, `[[`, numeric(nrow(models[[1]])), "log_score")
   scores <- matrix(scores, ncol = length(models))
@@ -420,7 +424,7 @@ summary.kb_cross_validation <- function(object, ...) {
   elpd <- colSums(scores)
   gap <- scores - scores[, which.max(elpd)]
   means <- if ("pit" %in% names(object)) {
-    number_means(models, object)
+    number_means(models, object, level)
   } else {
     data.frame(
       error = vapply(models, function(m) mean(m$wrong), 0),
@@ -435,13 +439,14 @@ summary.kb_cross_validation <- function(object, ...) {
 }
 
 # Of numbers: without those that are censored, or have no ranked score
-number_means <- function(models, object) {
+number_means <- function(models, object, level) {
   error <- function(m) sqrt(mean(m$error^2, na.rm = TRUE))
   out <- list(rmse = vapply(models, error, 0))
   if ("crps" %in% names(object)) {
     out$crps <- vapply(models, function(m) mean(m$crps), 0)
   }
-  data.frame(out)
+  inside <- function(m) mean(abs(m$pit - 0.5) <= level / 2)
+  data.frame(out, coverage = vapply(models, inside, 0))
 }
 
 #' Weights of the mixture with the highest log score, by the EM algorithm
@@ -468,7 +473,8 @@ print.kb_cross_validation <- function(x, digits = 3, ...) {
     return(invisible(print(as.data.frame(x), digits = digits)))
   }
   cat("Cross-validation in ", length(unique(x$fold)), " folds, ",
-    length(unique(x$row)), " rows\n",
+    length(unique(x$row)), " rows",
+    if ("pit" %in% names(x)) "; coverage of 90% prediction intervals", "\n",
     sep = ""
   )
   table <- summary(x)

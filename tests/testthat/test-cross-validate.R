@@ -122,6 +122,8 @@ test_that("the summary compares models on the same rows", {
   expect_output(print(out), "3 folds, 30 rows")
   expect_output(print(cross_validate(fits()[1], 3, seed = 1)), "elpd")
   expect_equal(as.numeric(table$rmse[[1]]), sqrt(mean(out$error[1:30]^2)))
+  inside <- out$pit[1:30] >= 0.1 & out$pit[1:30] <= 0.9
+  expect_equal(summary(out, level = 0.8)$coverage[[1]], mean(inside))
 })
 
 test_that("stacking gives the mixture with the highest score", {
