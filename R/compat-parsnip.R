@@ -250,14 +250,6 @@ spec_modes <- list(
   kgs_spec = "classification"
 )
 
-# Register the models with parsnip: now if it is loaded, otherwise when it is
-register_specs_when_loaded <- function() {
-  if (isNamespaceLoaded("parsnip")) {
-    return(register_specs())
-  }
-  setHook(packageEvent("parsnip", "onLoad"), function(...) register_specs())
-}
-
 register_specs <- function() {
   for (spec in names(spec_modes)) {
     # The package was loaded a second time in this session.
