@@ -4,7 +4,7 @@
 #' The predictors and the data of a fit, for insight
 #'
 #' Methods of [insight](https://easystats.github.io/insight/), on which
-#' marginaleffects and others are built. They need no formula.
+#' marginaleffects and others are built. Fits to `x` and `y` have them, too.
 #'
 #' @param x A fit of [srvm()], [bark()] or [kgs()].
 #' @param effects `"fixed"`: without the groups of terms such as `(1 | g)`;
@@ -14,8 +14,8 @@
 #' @return `find_predictors()`: names of columns, in a list with `conditional`
 #'   and, of groups, `random`. `get_data()`: the training rows as a data frame.
 #' @section Errors: `kb_error_not_defined` by `get_data()` if a formula
-#'   transforms variables and the data of the call are gone, or have changed: the
-#'   fit keeps only what the formula made of them.
+#'   transforms variables and the data of the call are gone, or have changed:
+#'   the fit keeps only what the formula made of them.
 #' @examplesIf requireNamespace("insight", quietly = TRUE)
 #' fit <- srvm(dist ~ ., cars, seed = 1)
 #' insight::find_predictors(fit)

@@ -5,11 +5,11 @@
 #' Methods with which `predictions()`, `comparisons()`, `slopes()`, their
 #' `avg_*()` and `plot_*()` forms and `get_draws()` of
 #' [marginaleffects](https://marginaleffects.com/) work with fits. They use the
-#' draws of the fit: estimates are posterior medians, intervals are equal-tailed,
-#' and there are no p values. [partial_dependence()] and [exposure_effects()]
+#' draws of the fit: estimates are posterior medians, intervals are
+#' equal-tailed, and there are no p values. [partial_dependence()] and [exposure_effects()]
 #' need no other package.
 #'
-#' @param model A fit of [srvm()], [bark()] or [kgs()] to a formula.
+#' @param model A fit of [srvm()], [bark()] or [kgs()].
 #' @param newdata A data frame.
 #' @param type `"response"` for `rstantools::posterior_epred()`, of two classes
 #'   the probability of the second, of more those of each; `"link"` for
@@ -20,11 +20,14 @@
 #' @return `get_predict()`: a data frame with the columns `rowid`, `group` and
 #'   `estimate`, and the draws as the attribute `posterior_draws`, a row per
 #'   estimate. `get_vcov()`: `NULL`.
-#' @examplesIf all(vapply(c("marginaleffects", "collapse"), requireNamespace,
-#'   NA, quietly = TRUE)) && getRversion() >= "4.4.0"
+#' @examplesIf requireNamespace("marginaleffects", quietly = TRUE)
 #' fit <- srvm(dist ~ speed, cars, seed = 1)
-#' marginaleffects::avg_comparisons(fit, variables = "speed")
-#' marginaleffects::slopes(fit, newdata = data.frame(speed = c(10, 20)))
+#' # marginaleffects needs R 4.4 and the package collapse for draws.
+#' if (getRversion() >= "4.4" && nzchar(system.file(package = "collapse"))) {
+#'   print(marginaleffects::avg_comparisons(fit, variables = "speed"))
+#'   new <- data.frame(speed = c(10, 20))
+#'   print(marginaleffects::slopes(fit, newdata = new))
+#' }
 #' @name get_predict.kb_fit
 NULL
 
@@ -40,7 +43,9 @@ get_predict.kb_fit <- function(model, newdata = NULL, type = "response",
     link = rstantools::posterior_linpred,
     prediction = rstantools::posterior_predict
   )
-  draws <- ask(model, newdata = newdata, ndraws = ndraws, re_formula = re_formula)
+  draws <- ask(model,
+    newdata = newdata, ndraws = ndraws, re_formula = re_formula
+  )
   estimates_of_draws(draws, newdata$rowid)
 }
 

@@ -21,8 +21,8 @@
 #'   [rstantools::posterior_linpred()][posterior_linpred.kb_fit] (`ndraws`,
 #'   `re_formula`). Unknown arguments are errors.
 #' @param category Name of the column of classes, if there are more than two.
-#' @return A grouped data frame: a row per row of `newdata`, class and draw, with
-#'   the column `.epred`, or `.linpred`.
+#' @return A grouped data frame: a row per row of `newdata`, class and draw,
+#'   with the column `.epred`, or `.linpred`.
 #' @examplesIf requireNamespace("tidybayes", quietly = TRUE)
 #' fit <- srvm(dist ~ speed, cars, seed = 1)
 #' tidybayes::epred_draws(fit, cars[c(1, 50), ], ndraws = 3)

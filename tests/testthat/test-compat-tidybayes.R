@@ -84,7 +84,8 @@ test_that("several classes have a column of their names", {
   )) {
     expect_setequal(as.character(table$.category), levels(data$g))
     for (class in levels(data$g)) {
-      expect_equal(wide(table[table$.category == class, ], ".epred"), p[, , class])
+      of_class <- table[table$.category == class, ]
+      expect_equal(wide(of_class, ".epred"), p[, , class])
     }
   }
   expect_named(

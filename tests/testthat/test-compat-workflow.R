@@ -1,5 +1,5 @@
-# Workflows of tidymodels: metrics of yardstick equal their definitions, computed
-# from fits without parsnip; fitted workflows can be reduced and saved.
+# Workflows of tidymodels: metrics of yardstick equal their definitions,
+# computed from fits without parsnip; fitted workflows can be reduced and saved.
 
 for (package in c(
   "parsnip", "workflows", "recipes", "rsample", "tune", "yardstick"
