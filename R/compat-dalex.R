@@ -9,6 +9,10 @@
 #' probabilities of classes; [importance()] and [partial_dependence()] also give
 #' their uncertainty.
 #'
+#' Give each explainer its `label`, such as `"bark"`, to tell them apart in
+#' plots: by default DALEX takes the last class of a model, which is `"kb_fit"`
+#' for all fits.
+#'
 #' @param X.model,model A fit of [srvm()], [bark()] or [kgs()].
 #' @param newdata A data frame of predictors, or a matrix.
 #' @param is_multiclass Not used: taken from the fit.
@@ -23,7 +27,9 @@
 #' @section Errors: Those of `predict()`.
 #' @examplesIf requireNamespace("DALEX", quietly = TRUE)
 #' fit <- srvm(dist ~ speed, cars, seed = 1)
-#' explainer <- DALEX::explain(fit, cars["speed"], cars$dist, verbose = FALSE)
+#' explainer <- DALEX::explain(fit, cars["speed"], cars$dist,
+#'   label = "srvm", verbose = FALSE
+#' )
 #' DALEX::model_performance(explainer)
 #' DALEX::predict_parts(explainer, cars[20, ])
 #' @name dalex_methods

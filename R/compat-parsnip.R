@@ -50,6 +50,11 @@ NULL
 #'
 #' All main arguments can be tuned, over the ranges of [tuning_parameters].
 #'
+#' Fitted specifications and workflows are plain data, which `saveRDS()` and
+#' `bundle::bundle()` keep. `butcher::butcher()` reduces a workflow but not the fit
+#' in it: nearly all of that are draws, which predictions need. For [bark()]
+#' `keep_data = FALSE` in `parsnip::set_engine()` leaves out the data.
+#'
 #' @return A model specification of class `model_spec`. Use
 #'   `parsnip::extract_fit_engine()` to get the fit of this package from a
 #'   fitted specification.
@@ -249,14 +254,6 @@ spec_modes <- list(
   srvm_spec = c("regression", "quantile regression", "classification"),
   kgs_spec = "classification"
 )
-
-# Register the models with parsnip: now if it is loaded, otherwise when it is
-register_specs_when_loaded <- function() {
-  if (isNamespaceLoaded("parsnip")) {
-    return(register_specs())
-  }
-  setHook(packageEvent("parsnip", "onLoad"), function(...) register_specs())
-}
 
 register_specs <- function() {
   for (spec in names(spec_modes)) {

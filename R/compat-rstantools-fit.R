@@ -11,6 +11,7 @@
 #' @param newdata New predictors; `NULL`: the training rows.
 #' @param ndraws Number of draws S; by default the number of particles, or all
 #'   kept draws of the chains.
+#' @param re_formula `NULL` or `NA`, for models without groups.
 #' @param prob Probability of the intervals.
 #' @param pars Names of parameters; by default all.
 #' @param newy For `predictive_error()` of a fit to x and y with `newdata`: the
@@ -57,8 +58,8 @@ NULL
 #' @rdname posterior_linpred.kb_fit
 #' @exportS3Method rstantools::posterior_linpred
 posterior_linpred.kb_fit <- function(object, transform = FALSE, newdata = NULL,
-                                     ndraws = NULL, ...) {
-  object <- checked_fit(object, ...)
+                                     ndraws = NULL, re_formula = NULL, ...) {
+  object <- without_groups(checked_fit(object, ...), re_formula)
   linear_predictor(object, transform, newdata, ndraws)
 }
 

@@ -10,8 +10,10 @@
 #'   `newdata`, see [predict.kb_bark()].
 #' @param ndraws Number of draws S; by default the number of particles, or all
 #'   kept draws of the chains.
-#' @param linear,groups,offset,re_formula For fits of [bark()]: see
+#' @param linear,groups,offset For fits of [bark()]: see
 #'   [predict()][predict.kb_bark].
+#' @param re_formula `NA`: without the coefficients of groups, see
+#'   [predict()][predict.kb_bark]. It changes nothing where there are none.
 #' @param seed For `posterior_predict()`: see [simulate()][simulate.kb_fit].
 #' @param ... Not used: unknown arguments are errors.
 #' @return Matrices S x n: `posterior_epred()` draws of the expected response
@@ -135,8 +137,8 @@ response_log_lik.default <- function(fit, rows, pool, chosen) {
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_epred
 posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
-                                    ...) {
-  object <- checked_fit(object, ...)
+                                    re_formula = NULL, ...) {
+  object <- without_groups(checked_fit(object, ...), re_formula)
   rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
   given_draws(object, rows, ndraws, expected_draws)
 }
@@ -144,8 +146,9 @@ posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_predict
 posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
-                                      seed = NULL, weights = NULL, ...) {
-  object <- checked_fit(object, ...)
+                                      seed = NULL, weights = NULL,
+                                      re_formula = NULL, ...) {
+  object <- without_groups(checked_fit(object, ...), re_formula)
   refuse_probit_weights(object, weights)
   rows <- prediction_rows(
     object, newdata, NULL, is.null(newdata), FALSE, weights
@@ -241,6 +244,7 @@ refuse_probit_weights <- function(object, weights) {
 #' @param ndraws Number of draws S, chosen evenly; by default all kept draws.
 #' @param seed For `posterior_predict()`: a whole number, or `NULL` to draw from
 #'   R's generator.
+#' @param re_formula `NULL` or `NA`, as for other models: there are no groups.
 #' @param ... Not used: unknown arguments are errors.
 #' @return All refer to the recorded labels, right or wrong; draws are ordered
 #'   chain by chain. For two classes matrices S x n: `posterior_epred()` the
@@ -272,8 +276,8 @@ expected_draws.kb_kgs <- function(fit, rows, pool, chosen) {
 #' @rdname posterior_predict.kb_kgs
 #' @exportS3Method rstantools::posterior_predict
 posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
-                                      seed = NULL, ...) {
-  object <- checked_fit(object, ...)
+                                      seed = NULL, re_formula = NULL, ...) {
+  object <- without_groups(checked_fit(object, ...), re_formula)
   rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
   drawn_responses(object, rows, ndraws, seed)
 }

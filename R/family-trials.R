@@ -20,6 +20,8 @@ family_of_trials <- function(link, inverse, counted, ...) {
     respond = function(fit, f, rows, pool, chosen) {
       none <- is.na(f)
       trials <- rep(counted(rows$y)$trials, each = nrow(f))
+      # Of two classes; new rows come without labels.
+      if (is.null(rows$y)) trials <- 1
       p <- as.vector(inverse(replace(f, none, 0)))
       out <- stats::rbinom(length(f), ifelse(none, 1, trials), p)
       replace(matrix(out, nrow(f)), none, NA)

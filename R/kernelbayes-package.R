@@ -48,7 +48,18 @@
 #' @useDynLib kernelbayes, .registration = TRUE
 "_PACKAGE"
 
-.onLoad <- function(libname, pkgname) register_specs_when_loaded()
+.onLoad <- function(libname, pkgname) {
+  when_loaded("parsnip", register_specs)
+  when_loaded("marginaleffects", allow_marginaleffects)
+}
+
+# Now if the package is loaded, otherwise when it is
+when_loaded <- function(package, f) {
+  if (isNamespaceLoaded(package)) {
+    return(f())
+  }
+  setHook(packageEvent(package, "onLoad"), function(...) f())
+}
 
 #' @srrstats {G2.0a} The help pages give the length of each argument.
 #' @srrstats {G2.1a} They give its type; the section on data says what columns

@@ -35,9 +35,12 @@ extras <- list(
   neighbours = list(
     required = c(
       "bayesplot", "DALEX", "dials", "dplyr", "ggplot2", "loo", "parsnip",
-      "recipes", "rsample", "rstantools", "tune", "workflows"
+      "recipes", "rsample", "rstantools", "tune", "workflows", "yardstick"
     ),
-    useful = c("ggfortify", "prodlim")
+    useful = c(
+      "bundle", "butcher", "censored", "collapse", "ggfortify", "insight",
+      "marginaleffects", "prodlim", "tidybayes"
+    )
   ),
   site = list(
     required = c("knitr", "MASS", "pkgdown", "rmarkdown"),

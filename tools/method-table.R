@@ -161,15 +161,16 @@ usual <- list(
 
 # Generics that every fit has, or every fit to a formula; those that no fit has,
 # and say why; generics whose methods
-# are for other objects, or for fits with groups; and those of DALEX, which few
-# users have installed.
+# are for other objects, or for fits with groups; and those of DALEX, insight,
+# marginaleffects and tidybayes, which few users have installed.
 without_row <- c(
   "fixef", "ranef", "VarCorr",
   "deviance", "df.residual", "anova", "vcov", "variable.names", "na.action",
   "ndraws", "nchains", "niterations", "nvariables", "variables",
   "posterior_interval",
   "nobs", "formula", "terms", "model.frame", "as_draws_df", "weights", "yhat",
-  "model_info"
+  "model_info", "find_predictors", "get_data", "get_predict", "get_vcov",
+  "epred_draws", "linpred_draws"
 )
 
 # ---- the fits ----------------------------------------------------------------

@@ -11,6 +11,10 @@ test_that("numbers are explained without a prediction function", {
   expect_identical(explainer$y_hat, unname(predict(fit, data)))
   expect_identical(explainer$model_info$type, "regression")
   expect_identical(explainer$model_info$package, "kernelbayes")
+  expect_identical(
+    explainer$model_info$ver,
+    as.character(utils::packageVersion("kernelbayes"))
+  )
   expect_equal(
     DALEX::model_performance(explainer)$measures$mse,
     mean(residuals(fit)^2)

@@ -78,3 +78,39 @@ test_that("priors print themselves", {
     class = "kb_error_not_defined"
   )
 })
+
+test_that("new responses of two classes need no labels", {
+  data <- bark_data()
+  fit <- suppressWarnings(bark(class ~ x1 + x4, data,
+    control = mcmc_control(chains = 1, warmup = 30, iter = 20), seed = 1
+  ))
+  expect_identical(fit$settings$family, "logit")
+  draws <- rstantools::posterior_predict(fit, seed = 2)
+  for (new in list(data, data[c("x1", "x4")])) {
+    expect_identical(rstantools::posterior_predict(fit, new, seed = 2), draws)
+  }
+})
+
+test_that("models without groups take re_formula", {
+  fits <- list(
+    bark = bark_fits()$plane,
+    srvm = srvm(y ~ x, sim_sinc(20, seed = 1),
+      kernel = kernel_gaussian(0.3), control = smc_control(30), seed = 1
+    ),
+    kgs = suppressWarnings(kgs(class ~ x1 + x4, bark_data(), kernel_gaussian(1),
+      control = mcmc_control(chains = 1, warmup = 20, iter = 20), seed = 1
+    ))
+  )
+  for (fit in fits) {
+    for (ask in list(
+      rstantools::posterior_epred, rstantools::posterior_linpred,
+      function(...) rstantools::posterior_predict(..., seed = 1)
+    )) {
+      expect_identical(ask(fit, re_formula = NA), ask(fit))
+      expect_error(ask(fit, re_formula = ~1), class = "kb_error_argument")
+      expect_error(ask(fit, draws = 5), "ndraws",
+        class = "kb_error_unknown_argument"
+      )
+    }
+  }
+})
