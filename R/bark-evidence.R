@@ -25,9 +25,11 @@
 #' ratios vary more, so that more rungs or sweeps are needed.
 #'
 #' @param object A fit of [bark()].
-#' @param n_temps Number of steps from the prior to the posterior, at least 1;
-#'   rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4, with Student-t
-#'   noise and ordered classes at t = (k / `n_temps`)^10.
+#' @param n_temps Number of steps from the prior to the posterior, at least 1.
+#'   Rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4. With Student-t
+#'   noise and ordered classes it is at t = 10^(10 (k / `n_temps` - 1)), the
+#'   first at 0. `NULL`: 20, or 34 in the latter case, where t doubles from rung
+#'   to rung.
 #' @param warmup,iter Number of sweeps of every rung that are discarded, and
 #'   number that are used.
 #' @param chains Number of independent ladders.
@@ -69,7 +71,7 @@
 #' # Few rungs and sweeps: a first look.
 #' evidence(fit, n_temps = 6, warmup = 50, iter = 100, chains = 2, seed = 1)
 #' @export
-evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
+evidence.kb_bark <- function(object, n_temps = NULL, warmup = 200, iter = 1000,
                              chains = 4, seed = NULL, progress = NULL, ...) {
   object <- checked_fit(object, ...)
   refuse_glm(object, "evidence")
@@ -77,8 +79,8 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
   refuse_evidence(object)
   refuse_mixed_fit(object, "evidence")
   engine <- ladder_engine(
-    object, check_count(n_temps, 1), check_count(warmup, 0),
-    check_count(iter, 1), draw_seed(seed)
+    object, if (!is.null(n_temps)) check_count(n_temps, 1),
+    check_count(warmup, 0), check_count(iter, 1), draw_seed(seed)
   )
   chains <- check_count(chains, 1)
   progress <- check_progress(progress)
@@ -140,10 +142,19 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
   engine$config$warmup <- warmup
   engine$config$iter <- iter
   engine$config$seed <- seed
-  power <- response_families[[bark_response(fit)]]$rung_power
-  engine$config$rungs <- (seq(0, n_temps) / n_temps)^power
+  row <- response_families[[bark_response(fit)]]
+  engine$config$rungs <- ladder_rungs(row, n_temps)
   class(engine) <- c(class(engine), "kb_engine_ladder")
   engine
+}
+
+ladder_rungs <- function(row, n_temps) {
+  if (is.null(row$rung_start)) {
+    n <- if (is.null(n_temps)) 20 else n_temps
+    return((seq(0, n) / n)^row$rung_power)
+  }
+  n <- if (is.null(n_temps)) 34 else n_temps
+  c(0, row$rung_start^(1 - seq_len(n) / n))
 }
 
 # Stepping stones -------------------------------------------------------------

@@ -15,7 +15,7 @@ family_ordered <- list(
   log_lik = function(fit, f, rows, pool, chosen) {
     ordered_log_lik(fit, f, rows$y, pool, chosen)
   },
-  truncation = FALSE, rung_power = 10, check = function(mould, prior) NULL
+  truncation = FALSE, rung_start = 1e-10, check = function(mould, prior) NULL
 )
 
 # With case weights: a power of a probability has no latent normal form.

@@ -27,7 +27,7 @@ family_gaussian <- list(
 
 # The same with finite degrees of freedom: never stored
 family_student <- list(
-  outcome = "numeric", truncation = FALSE, rung_power = 10
+  outcome = "numeric", truncation = FALSE, rung_start = 1e-10
 )
 
 # Scales of the noise of responses, S x n

@@ -25,9 +25,10 @@
 # * `logs`: are the logarithms of the responses f plus noise? `expected` then is the
 #   median given a draw; `survival`: probabilities of larger responses.
 # * `truncation`: does bark's truncation approximation support it?
-# * `rung_power`: the exponent by which rungs of bark's ladder approach 0. With
-#   latent scales or several cut points even kernels of tiny amplitude fit the
-#   data, so the rungs must be closer to 0.
+# * `rung_power`: the exponent by which rungs of bark's ladder approach 0, or
+#   `rung_start`: the rung from which on they are multiples. With latent scales
+#   or several cut points even kernels of tiny amplitude fit the data: ratios of
+#   neighbours above 2 miss the few draws that do.
 # * `check`: in bark(), a check of the response and the prior.
 # * `shown`: the responses beside which predictions are drawn, as numbers (NA if
 #   they are censored), where they are not numbers or classes.

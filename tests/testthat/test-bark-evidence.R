@@ -170,3 +170,12 @@ test_that("the evidence of a fit of bark() prints and stores its results", {
   )
   expect_identical(again, z)
 })
+
+test_that("rungs of a heavy-tailed model double up to 1", {
+  row <- response_families$student
+  rungs <- ladder_rungs(row, NULL)
+  expect_identical(rungs[c(1, 35)], c(0, 1))
+  expect_true(all(diff(log(rungs[-1])) < log(2)))
+  expect_identical(ladder_rungs(row, 1), c(0, 1))
+  expect_identical(ladder_rungs(response_families$gaussian, 2), c(0, 1 / 16, 1))
+})
