@@ -82,39 +82,45 @@ exposure_effects.kb_bark <- function(object, type = c(
                                      quantiles = seq(0.25, 0.75, 0.05),
                                      contrast = c(0.25, 0.75), n = 50,
                                      level = 0.9, ndraws = NULL, ...) {
-  object <- checked_fit(object, ...)
-  type <- check_choice(type, c(
-    "curves", "pairs", "overall", "single", "interactions", "inclusion"
-  ))
+  type <- check_choice(type, names(exposure_arguments))
+  refuse_unused_exposure_arguments(type, c(
+    at = !missing(at), fixed = !missing(fixed),
+    quantiles = !missing(quantiles), contrast = !missing(contrast),
+    n = !missing(n), level = !missing(level)
+  ), ...)
+  object <- checked_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   refuse_no_kernels(object, "exposure_effects")
   refuse_class_exposures(object)
   exposures <- check_exposures(object, exposures)
   if (type == "inclusion") {
     return(exposure_table(
-      exposure_inclusion(object, exposures, check_ndraws(ndraws)), object, type,
-      level
+      exposure_inclusion(object, exposures, check_ndraws(ndraws)), object,
+      list(type = type, notes = inclusion_notes(object, exposures))
     ))
   }
   setting <- list(
-    at = check_quantiles(at, 1), fixed = sort(check_quantiles(fixed)),
+    type = type, level = level, at = check_quantiles(at, 1),
+    fixed = sort(check_quantiles(fixed)),
     quantiles = check_quantiles(quantiles),
-    contrast = sort(check_quantiles(contrast, 2)), n = check_count(n, 2)
+    contrast = sort(check_quantiles(contrast, 2)), n = check_count(n, 2),
+    median = lacks_mean(object, "link")
   )
+  plan <- linear_plan(object, exposures)
+  setting$notes <- effect_notes(object, exposures, plan)
   contrasts <- switch(type,
     curves = curve_contrasts, pairs = pair_contrasts,
     overall = overall_contrasts, single = single_contrasts,
     interactions = interaction_contrasts
   )(object, exposures, setting)
-  exposure_table(
-    contrast_bands(object, contrasts, level, ndraws), object, type, level
-  )
+  bands <- contrast_bands(object, contrasts, plan, level, ndraws)
+  exposure_table(bands, object, setting)
 }
 
-exposure_table <- function(table, fit, type, level) {
+exposure_table <- function(table, fit, setting) {
   structure(table,
-    type = type, level = level, outcome = exposure_outcome(fit),
-    class = c("kb_exposures", "data.frame")
+    type = setting$type, level = setting$level, setting = setting,
+    outcome = exposure_outcome(fit), class = c("kb_exposures", "data.frame")
   )
 }
 
@@ -138,12 +144,37 @@ refuse_class_exposures <- function(fit) {
   }
 }
 
-# Numeric inputs of kernels: not indicators of factors
-check_exposures <- function(fit, exposures) {
-  factors <- unlist(lapply(names(fit$mould$columns), function(name) {
+# The arguments of each type, beside `exposures` and `ndraws`
+exposure_arguments <- list(
+  curves = c("at", "n", "level"), pairs = c("at", "fixed", "n", "level"),
+  overall = c("quantiles", "at", "level"),
+  single = c("contrast", "fixed", "level"),
+  interactions = c("contrast", "fixed", "level"), inclusion = character()
+)
+
+# `...` has unknown arguments only
+refuse_unused_exposure_arguments <- function(type, given, ...) {
+  used <- c(exposure_arguments[[type]], "exposures", "ndraws")
+  f <- exposure_effects.kb_bark
+  formals(f) <- formals(f)[used]
+  check_no_dots(..., .fn = f)
+  refuse_ignored(type, "none", given, used, "exposure_effects")
+}
+
+# Columns of indicators of each factor among the inputs
+factor_inputs <- function(fit) {
+  out <- lapply(stats::setNames(nm = names(fit$mould$columns)), function(name) {
     indicator_columns(fit, name)
-  }))
-  known <- setdiff(fit$mould$x_names, factors)
+  })
+  Filter(Negate(is.null), out)
+}
+
+exposure_names <- function(fit) {
+  setdiff(fit$mould$x_names, unlist(factor_inputs(fit)))
+}
+
+check_exposures <- function(fit, exposures) {
+  known <- exposure_names(fit)
   if (length(known) == 0) {
     kb_abort("{.fn exposure_effects} needs numeric inputs of kernels.",
       "not_defined"
@@ -152,170 +183,51 @@ check_exposures <- function(fit, exposures) {
   if (is.null(exposures)) {
     return(known)
   }
-  fine <- is.character(exposures) && length(exposures) > 0 &&
-    all(exposures %in% known)
-  if (length(exposures) == 0) {
+  if (!is.character(exposures) || length(exposures) == 0) {
     bad_argument(exposures, "exposures", "NULL or names of inputs of kernels")
   }
-  if (!fine) {
+  odd <- setdiff(exposures, known)
+  if (length(odd) > 0) {
     kb_abort(c(
       "{.arg exposures} must be among the numeric inputs of kernels:
        {.val {known}}.",
-      x = "It is {.val {exposures}}."
-    ), "argument", argument = "exposures")
+      x = "{.val {odd}} {?is/are} not."
+    ), "argument", argument = "exposures", value = odd)
   }
   unique(exposures)
 }
 
 check_quantiles <- function(q, length = NULL, arg = rlang::caller_arg(q)) {
-  fine <- is.numeric(q) && length(q) > 0 && !anyNA(q) && all(q >= 0 & q <= 1) &&
+  fine <- is.numeric(q) && length(q) > 0 && !anyNA(q) &&
     (is.null(length) || length(q) == length)
-  if (!fine) {
-    bad_argument(q, arg, paste(
-      if (is.null(length)) "" else length, "numbers between 0 and 1"
-    ))
+  wanted <- paste0(
+    if (!is.null(length)) paste0(length, " "),
+    if (identical(length, 1)) "number" else "numbers", " between 0 and 1"
+  )
+  if (!fine) bad_argument(q, arg, wanted)
+  odd <- q[q < 0 | q > 1]
+  if (length(odd) > 0) {
+    kb_abort(c(
+      "{.arg {arg}} must be {wanted}.", x = "It has {.val {odd}}.",
+      i = if (all(q >= 0 & q <= 100)) {
+        "Write 0.25 for the lower quartile, not 25."
+      }
+    ), "argument", argument = arg, value = q)
   }
   as.double(q)
 }
 
-# Contrasts --------------------------------------------------------------------
-
-# A contrast is a sum of h at points with signs. A list of `points` (matrix, a
-# row per point), `sign` and `of` (the line of the table), and `table`.
-contrasts_of <- function(points, sign, of, table) {
-  list(points = do.call(rbind, points), sign = sign, of = of, table = table)
-}
-
-# All inputs at a quantile
-quantile_point <- function(fit, q) {
-  apply(fit$data$x, 2, stats::quantile, q, names = FALSE)
-}
-
-#' Lines with a point and a base each
-#' @param points,base Lists of vectors of inputs.
-#' @noRd
-differences <- function(points, base, table) {
-  n <- length(points)
-  contrasts_of(
-    c(points, base), rep(c(1, -1), each = n), rep(seq_len(n), 2), table
-  )
-}
-
-curve_values <- function(fit, name, n) {
-  ends <- range(fit$data$x[, name])
-  seq(ends[[1]], ends[[2]], length.out = n)
-}
-
-with_value <- function(point, name, value) {
-  point[[name]] <- value
-  point
-}
-
-curve_contrasts <- function(fit, exposures, setting) {
-  base <- quantile_point(fit, setting$at)
-  table <- do.call(rbind, lapply(exposures, function(name) {
-    data.frame(exposure = name, value = curve_values(fit, name, setting$n))
-  }))
-  points <- Map(function(name, value) with_value(base, name, value),
-    table$exposure, table$value
-  )
-  differences(points, rep(list(base), nrow(table)), table)
-}
-
-pair_contrasts <- function(fit, exposures, setting) {
-  if (length(exposures) < 2) {
-    bad_argument(exposures, "exposures", "two names or more")
+# Those that move together
+exposures_label <- function(fit, exposures, most = 4) {
+  more <- length(exposures) - most
+  if (length(exposures) == length(exposure_names(fit))) {
+    "all"
+  } else if (more > 1) {
+    paste(toString(utils::head(exposures, most)), "and", more, "more")
+  } else {
+    toString(exposures)
   }
-  base <- quantile_point(fit, setting$at)
-  table <- expand.grid(
-    value = seq_len(setting$n), quantile = setting$fixed, other = exposures,
-    exposure = exposures, stringsAsFactors = FALSE, KEEP.OUT.ATTRS = FALSE
-  )
-  table <- table[table$exposure != table$other, 4:1]
-  grids <- lapply(stats::setNames(nm = exposures), curve_values,
-    fit = fit, n = setting$n
-  )
-  table$value <- unlist(Map(function(name, i) grids[[name]][[i]],
-    table$exposure, table$value
-  ), use.names = FALSE)
-  points <- Map(function(name, other, q, value) {
-    fixed <- stats::quantile(fit$data$x[, other], q, names = FALSE)
-    with_value(with_value(base, other, fixed), name, value)
-  }, table$exposure, table$other, table$quantile, table$value)
-  rownames(table) <- NULL
-  differences(points, rep(list(base), nrow(table)), table)
 }
-
-# Inputs that are not exposures stay where they are
-all_at <- function(fit, exposures, q, base) {
-  base[exposures] <- quantile_point(fit, q)[exposures]
-  base
-}
-
-overall_contrasts <- function(fit, exposures, setting) {
-  base <- quantile_point(fit, setting$at)
-  points <- lapply(setting$quantiles, function(q) {
-    all_at(fit, exposures, q, base)
-  })
-  table <- data.frame(exposure = "all", quantile = setting$quantiles)
-  differences(points, rep(list(base), length(points)), table)
-}
-
-# The exposure at both quantiles of the contrast, the others at q
-single_pair <- function(fit, exposures, name, q, setting) {
-  at <- all_at(fit, exposures, q, quantile_point(fit, setting$at))
-  ends <- stats::quantile(fit$data$x[, name], setting$contrast, names = FALSE)
-  list(
-    low = with_value(at, name, ends[[1]]),
-    high = with_value(at, name, ends[[2]])
-  )
-}
-
-single_contrasts <- function(fit, exposures, setting) {
-  table <- expand.grid(
-    fixed = setting$fixed, exposure = exposures, stringsAsFactors = FALSE,
-    KEEP.OUT.ATTRS = FALSE
-  )[2:1]
-  pairs <- Map(function(name, q) single_pair(fit, exposures, name, q, setting),
-    table$exposure, table$fixed
-  )
-  differences(
-    lapply(pairs, `[[`, "high"), lapply(pairs, `[[`, "low"), table
-  )
-}
-
-interaction_contrasts <- function(fit, exposures, setting) {
-  ends <- range(setting$fixed)
-  points <- lapply(exposures, function(name) {
-    more <- single_pair(fit, exposures, name, ends[[2]], setting)
-    less <- single_pair(fit, exposures, name, ends[[1]], setting)
-    list(more$high, more$low, less$high, less$low)
-  })
-  contrasts_of(
-    unlist(points, recursive = FALSE),
-    rep(c(1, -1, -1, 1), length(exposures)),
-    rep(seq_along(exposures), each = 4), data.frame(exposure = exposures)
-  )
-}
-
-contrast_bands <- function(fit, contrasts, level, ndraws) {
-  pool <- bark_pool(fit)
-  chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
-  points <- contrasts$points
-  # A point is used by many lines.
-  distinct <- unique(points)
-  place <- match(row_keys(points), row_keys(distinct))
-  h <- kernel_values(fit, distinct, pool, "draw", chosen)$mean
-  draws <- rowsum(contrasts$sign * h[place, , drop = FALSE], contrasts$of)
-  draws <- unscale_sd(fit$settings$scaling, draws)
-  limits <- apply(draws, 1, stats::quantile, interval_ends(level))
-  cbind(contrasts$table,
-    mean = rowMeans(draws), sd = apply(draws, 1, stats::sd),
-    lower = limits[1, ], upper = limits[2, ]
-  )
-}
-
-row_keys <- function(x) apply(format(x, digits = 17), 1, paste, collapse = " ")
 
 # Inclusion --------------------------------------------------------------------
 
@@ -349,20 +261,70 @@ exposure_inclusion <- function(fit, exposures, ndraws) {
 #' @export
 print.kb_exposures <- function(x, digits = 3, ...) {
   check_no_dots(...)
-  titles <- c(
-    curves = "Change of", pairs = "Change of", overall = "Overall effect on",
-    single = "Effects of single exposures on",
-    interactions = "Interactions: change of single effects on",
-    inclusion = "Exposures with an effect on"
-  )
-  type <- attr(x, "type")
-  plain <- as.data.frame(unclass(x))
-  if (!is.null(type)) {
-    cat(titles[[type]], " ", attr(x, "outcome"),
-      if (type != "inclusion") intervals_words(x), "\n",
+  setting <- attr(x, "setting")
+  if (!is.null(setting)) {
+    cat(exposures_title(setting, attr(x, "outcome")), interval_note(setting),
+      "\n",
       sep = ""
     )
   }
-  print(plain, digits = digits, row.names = FALSE)
+  print(as.data.frame(unclass(x)), digits = digits, row.names = FALSE)
+  if (length(setting$notes) > 0) cat(setting$notes, sep = "\n")
   invisible(x)
+}
+
+exposures_title <- function(setting, outcome) {
+  step <- contrast_words(setting)
+  switch(setting$type,
+    curves = , pairs = , overall = paste(
+      "Change of", outcome, reference_words(setting)
+    ),
+    single = paste0("Effects of single exposures on ", outcome, ", ", step),
+    interactions = paste0(
+      "Interactions: effects on ", outcome, ", ", step, ",\n",
+      others_words(setting)
+    ),
+    inclusion = paste("Exposures with an effect on", outcome)
+  )
+}
+
+# What changes are relative to
+reference_words <- function(setting) {
+  at <- if (setting$at == 0.5) "medians" else paste("quantiles", setting$at)
+  paste("from all at their", at)
+}
+
+others_words <- function(setting) {
+  ends <- range(setting$fixed)
+  paste("others at", ends[[2]], "minus others at", ends[[1]])
+}
+
+interval_note <- function(setting) {
+  if (!is.null(setting$level)) {
+    paste0(
+      " (", if (setting$median) "medians, since the prior has no mean; ",
+      percent_label(setting$level, "intervals"), ")"
+    )
+  }
+}
+
+#' @rdname exposure_effects
+#' @export
+tidy.kb_exposures <- function(x, conf.int = TRUE, ...) {
+  check_no_dots(...)
+  numbers <- c("mean", "sd", "lower", "upper")
+  if (!all(c("exposure", numbers) %in% names(x))) {
+    kb_abort(c(
+      "{.fn tidy} is not defined for this table of effects.",
+      x = "It has no column {.val {setdiff(numbers, names(x))}}.",
+      i = "{.fn as.data.frame} has shares and probabilities."
+    ), "not_defined")
+  }
+  out <- as.data.frame(unclass(x))
+  own <- c(
+    exposure = "term", mean = "estimate", sd = "std.error", lower = "conf.low",
+    upper = "conf.high"
+  )
+  names(out)[match(names(own), names(out))] <- own
+  tidy_limits(out, conf.int)
 }

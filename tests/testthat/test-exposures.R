@@ -83,7 +83,11 @@ test_that("tables print and are drawn", {
   for (type in c(
     "curves", "pairs", "overall", "single", "interactions", "inclusion"
   )) {
-    effects <- exposure_effects(fits$two, type, n = 3)
+    effects <- if (type %in% c("curves", "pairs")) {
+      exposure_effects(fits$two, type, n = 3)
+    } else {
+      exposure_effects(fits$two, type)
+    }
     expect_output(print(effects), "exposure")
     withr::with_pdf(NULL, expect_invisible(plot(effects)))
     if (requireNamespace("ggplot2", quietly = TRUE)) {
