@@ -95,7 +95,7 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
     near <- if (rlang::is_string(x)) nearest_name(x, choices)
     bad_argument(
       x, arg, paste("one of", paste0('"', choices, '"', collapse = ", ")),
-      if (!is.null(near)) "Did you mean {.val {near}}?"
+      if (!is.null(near)) paste0('Did you mean "', near, '"?')
     )
   }
   x

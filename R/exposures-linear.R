@@ -225,7 +225,7 @@ effect_notes <- function(fit, exposures, plan) {
       paste0("Factors stay at ", values_words(levels), ".")
     },
     if (length(plan$reference) > 0) {
-      paste0("Linear terms are at ", values_words(plan$reference), ".")
+      paste0("Interacting linear terms are at ", values_words(plan$reference), ".")
     },
     if (any(slopes)) "Effects are those in a group whose coefficients are 0."
   )

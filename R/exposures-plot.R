@@ -24,8 +24,8 @@ exposures_picture <- function(x) {
     if (setting$type == "interactions") "change of effects on" else "change of",
     outcome
   )
-  if (setting$type %in% c("curves", "pairs", "overall")) {
-    ylab <- paste0(ylab, ",\n", reference_words(setting))
+  if (setting$type %in% c("curves", "pairs")) {
+    ylab <- paste(ylab, reference_words(setting))
   }
   switch(setting$type,
     curves = curves_picture(x, ylab, setting),
@@ -41,19 +41,19 @@ overall_picture <- function(x, ylab, setting) {
     data.frame(quantile = format(x$quantile), x[bands_of(x)]), "quantile", ylab,
     setting
   )
-  panel$xlab <- paste("quantile of", if (x$exposure[[1]] == "all") {
-    "all exposures"
-  } else {
-    x$exposure[[1]]
-  })
+  moved <- x$exposure[[1]]
+  panel$xlab <- paste0(
+    "quantile of ", if (moved == "all") "all exposures" else moved, ", ",
+    reference_words(setting)
+  )
   new_picture(panel)
 }
 
 single_picture <- function(x, ylab, setting) {
   panel <- exposure_panel(data.frame(
-    exposure = x$exposure, "others at" = format(x$fixed), x[bands_of(x)],
+    exposure = x$exposure, "others at quantile" = format(x$fixed), x[bands_of(x)],
     check.names = FALSE
-  ), c("exposure", "others at"), ylab, setting)
+  ), c("exposure", "others at quantile"), ylab, setting)
   panel$xlab <- paste("exposure,", contrast_words(setting))
   new_picture(panel)
 }

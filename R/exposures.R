@@ -236,9 +236,12 @@ exposure_inclusion <- function(fit, exposures, ndraws) {
   pool <- bark_pool(fit)
   inputs <- match(exposures, fit$mould$x_names)
   fields <- fit$mould$fields
+  # Equal ones under the prior should look equal.
+  effects <- function(of) {
+    effect_table(fit, list(pool), NULL, ndraws, of, max(ndraws, 4000))
+  }
   # Shares are of the change with all inputs.
-  all <- seq_along(fit$mould$x_names)
-  each <- effect_table(fit, list(pool), NULL, ndraws, all)[inputs, ]
+  each <- effects(seq_along(fit$mould$x_names))[inputs, ]
   kernels <- if (is.null(fields)) NA_character_ else {
     vapply(inputs, function(l) {
       names(fields)[[which(vapply(fields, function(f) l %in% f, NA))[[1]]]]
@@ -249,7 +252,7 @@ exposure_inclusion <- function(fit, exposures, ndraws) {
   if (is.null(fields)) {
     return(out)
   }
-  together <- effect_table(fit, list(pool), NULL, ndraws, unname(fields))
+  together <- effects(unname(fields))
   rbind(out, data.frame(
     exposure = "all", kernels = names(fields), together[wanted]
   ))
@@ -291,7 +294,7 @@ exposures_title <- function(setting, outcome) {
 # What changes are relative to
 reference_words <- function(setting) {
   at <- if (setting$at == 0.5) "medians" else paste("quantiles", setting$at)
-  paste("from all at their", at)
+  paste("from all at", at)
 }
 
 others_words <- function(setting) {
