@@ -225,7 +225,7 @@ effect_notes <- function(fit, exposures, plan) {
       paste0("Factors stay at ", values_words(levels), ".")
     },
     if (length(plan$reference) > 0) {
-      paste0("Interacting linear terms are at ", values_words(plan$reference), ".")
+      paste0("Interacting variables are at ", values_words(plan$reference), ".")
     },
     if (any(slopes)) "Effects are those in a group whose coefficients are 0."
   )
@@ -235,7 +235,7 @@ inclusion_notes <- function(fit, exposures) {
   linear <- linear_expressions(fit)
   beside <- names(linear)[depend_on(fit, linear, exposures)]
   if (length(beside) > 0) {
-    paste0("Of kernels only: linear terms of ", toString(beside), " do not count.")
+    paste0("Of kernels only, without linear terms: ", toString(beside), ".")
   }
 }
 

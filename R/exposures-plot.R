@@ -51,8 +51,8 @@ overall_picture <- function(x, ylab, setting) {
 
 single_picture <- function(x, ylab, setting) {
   panel <- exposure_panel(data.frame(
-    exposure = x$exposure, "others at quantile" = format(x$fixed), x[bands_of(x)],
-    check.names = FALSE
+    exposure = x$exposure, "others at quantile" = format(x$fixed),
+    x[bands_of(x)], check.names = FALSE
   ), c("exposure", "others at quantile"), ylab, setting)
   panel$xlab <- paste("exposure,", contrast_words(setting))
   new_picture(panel)

@@ -1,41 +1,74 @@
-# What a mixture of exposures does: contrasts of the kernels' function between
-# chosen values of the exposures.
+# What a mixture of exposures does: contrasts of f between chosen values of the
+# exposures.
 
 #' Effects of exposures
 #'
 #' For fits of [bark()] whose kernels have several inputs, the *exposures* of a
-#' mixture: how the function h of the exposures, the sum of kernels, changes
-#' between chosen values of them. Linear terms, groups and offsets do not change
-#' and cancel. These are the summaries of Bayesian kernel machine regression
-#' (Bobb and others, 2015).
+#' mixture: how the linear predictor f changes between chosen values of them.
+#' These are the summaries of Bayesian kernel machine regression (Bobb and
+#' others, 2015).
+#'
+#' f is h, the sum of kernels, plus what stands beside it. Linear terms and
+#' offsets that do not depend on an exposure cancel. Those that do count: in
+#' `y ~ kernels(pb, cd) + pb + age` the effect of `pb` has its line, and likewise
+#' for `log(pb)`, `poly(pb, 2)` or `pb:cd`. In interactions with other variables
+#' (`pb:age`) these are at their median or most frequent level, which `print()`
+#' says. Coefficients of groups are 0. Effects are thus differences of draws of
+#' `predict(type = "draws", re_formula = NA)` at two rows.
+#'
+#' Factors inside `kernels()` are not exposures: they stay at their most
+#' frequent level. Fits with `prior_only = TRUE` have medians as `mean`, and no
+#' `sd`, since f has no mean under the prior.
+#'
+#' @section Inclusion: `effect` and `share` are about kernels only, without
+#'   lines beside them. An exposure has an effect in a draw if h changes by more
+#'   than 0.01 standard deviations of the response when its values are permuted
+#'   among rows; its share is that of the squared change, see [importance()].
+#'
+#'   Under the prior an effect of some size is probable, the more so with scales
+#'   of each kernel's own. `effect_prior` is that probability, from 4000 draws
+#'   (standard error below 0.008). The data speak for an exposure if `effect` is
+#'   above `effect_prior`, and against it if it is below. Inclusion
+#'   probabilities of bkmr are under another prior (0.5 by default), so that its
+#'   rule "above 0.5" does not carry over. `share` says how much an exposure
+#'   matters.
+#'
+#'   Where draws of h do not depend on an exposure at all its effects are
+#'   exactly 0: a limit of an interval is 0 if many draws are.
 #'
 #' @param object A fit of [bark()].
-#' @param type
-#'   * `"curves"`: h along each exposure, the others at their quantile `at`, minus
-#'     h with all of them there.
-#'   * `"pairs"`: the same along each exposure with a second one at its quantiles
-#'     `fixed`, the others at `at`; minus h with all at `at`.
-#'   * `"overall"`: h with all exposures at a quantile `quantiles`, minus h with
-#'     all at their quantile `at`.
-#'   * `"single"`: h with one exposure at the upper of two quantiles `contrast`,
-#'     minus h with it at the lower, the others at their quantiles `fixed`.
+#' @param type What changes:
+#'
+#'   * `"curves"`: f along each exposure, the others at their quantile `at`,
+#'     minus f with all of them there. Uses `at`, `n`.
+#'   * `"pairs"`: the same along each exposure with a second one at its
+#'     quantiles `fixed`, the others at `at`; minus f with all at `at`. Uses
+#'     `at`, `fixed`, `n`.
+#'   * `"overall"`: f with all exposures at a quantile `quantiles`, minus f with
+#'     all at their quantile `at`. Uses both.
+#'   * `"single"`: f with one exposure at the upper of two quantiles `contrast`,
+#'     minus f with it at the lower, the others at their quantiles `fixed`. Uses
+#'     both.
 #'   * `"interactions"`: the single effect of an exposure with the others at the
-#'     largest of `fixed` minus that with the others at the smallest.
-#'   * `"inclusion"`: the posterior probability that h changes by more than 0.01
-#'     standard deviations of the response when the values of the exposure are
-#'     permuted among rows, and its share of the change, see [importance()]; then
-#'     the same for the exposures of each `kernels()` together, if there are
-#'     several.
+#'     largest of `fixed` minus that with the others at the smallest. Uses
+#'     `contrast`, `fixed`.
+#'   * `"inclusion"`: posterior probabilities that exposures have an effect, and
+#'     their shares of the change of h; then the same for the exposures of each
+#'     `kernels()` together, if there are several.
 #' @param exposures Names of exposures; `NULL`: all numeric inputs of kernels.
-#' @param at,fixed,quantiles,contrast Quantiles over the rows of the fit, between
-#'   0 and 1; see `type`.
+#'   For `"overall"` those that move together, while others stay at `at`;
+#'   otherwise those that are shown.
+#' @param at,fixed,quantiles,contrast Quantiles over the rows of the fit,
+#'   between 0 and 1; see `type`.
 #' @param n Number of points of a curve.
 #' @param level Probability inside the equal-tailed intervals.
 #' @param ndraws `NULL`: all draws, or the number of evenly spaced ones.
 #' @param x An object of class `kb_exposures`.
 #' @param digits Number of significant digits.
+#' @param conf.int Add the limits?
 #' @param ... For `plot()` titles, limits and axes, as in
-#'   [graphics::plot.default()]; otherwise not used: unknown arguments are errors.
+#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
+#'   errors.
 #'
 #' @return A data frame of class `kb_exposures` with columns `exposure`, further
 #'   ones that depend on `type` (`value` and, for pairs, `other` and `quantile`;
@@ -43,16 +76,20 @@
 #'   in units of the response (for classes of the latent response). For
 #'   `"inclusion"` `exposure`, `kernels` (the first with it, or `NA`), `share`
 #'   with its Monte Carlo error `share_se`, `effect`, `effect_se` and
-#'   `effect_prior`. `plot()` and
-#'   [ggplot2::autoplot()] draw it.
-#' @section Errors: `kb_error_argument` for unknown exposures and quantiles
-#'   outside of 0 and 1; `kb_error_not_defined` for fits without kernels, with
-#'   several unordered classes, and of other engines.
+#'   `effect_prior`. `plot()` and [ggplot2::autoplot()] draw it; of more than
+#'   five exposures with `"pairs"` the five with the largest changes. `tidy()`
+#'   has `term` (the exposure), `estimate`, `std.error`, `conf.low` and
+#'   `conf.high`.
+#' @section Errors: `kb_error_argument` for unknown exposures, quantiles outside
+#'   of 0 and 1, and arguments that the `type` does not use;
+#'   `kb_error_not_defined` for fits without kernels, with several unordered
+#'   classes, and of other engines, and where a linear term changes with an
+#'   exposure that kernels have in another form only (`kernels(log(pb)) + pb`).
 #' @references
 #' Bobb, J. F., Valeri, L., Claus Henn, B., Christiani, D. C., Wright, R. O.,
-#' Mazumdar, M., Godleski, J. J. and Coull, B. A. (2015). Bayesian kernel machine
-#' regression for estimating the health effects of multi-pollutant mixtures.
-#' *Biostatistics* 16, 493-508. \doi{10.1093/biostatistics/kxu058}
+#' Mazumdar, M., Godleski, J. J. and Coull, B. A. (2015). Bayesian kernel
+#' machine regression for estimating the health effects of multi-pollutant
+#' mixtures. *Biostatistics* 16, 493-508. \doi{10.1093/biostatistics/kxu058}
 #' @examples
 #' data <- sim_friedman(80, p = 5, seed = 1)
 #' fit <- bark(y ~ kernels(x1, x2, x3) + x4 + x5, data,
