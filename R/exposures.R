@@ -27,11 +27,10 @@
 #'
 #'   Under the prior an effect of some size is probable, the more so with scales
 #'   of each kernel's own. `effect_prior` is that probability, from 4000 draws
-#'   (standard error below 0.008). The data speak for an exposure if `effect` is
-#'   above `effect_prior`, and against it if it is below. Inclusion
-#'   probabilities of bkmr are under another prior (0.5 by default), so that its
-#'   rule "above 0.5" does not carry over. `share` says how much an exposure
-#'   matters.
+#'   (standard error below 0.008). Compare the two: `effect` is near 1 for
+#'   exposures that matter, and below `effect_prior` for most others. Inclusion
+#'   probabilities of bkmr are 0.5 under its prior, so that its rule "above 0.5"
+#'   does not carry over. `share` says how much an exposure matters.
 #'
 #'   Where draws of h do not depend on an exposure at all its effects are
 #'   exactly 0: a limit of an interval is 0 if many draws are.
