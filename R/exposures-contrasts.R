@@ -146,9 +146,9 @@ interaction_contrasts <- function(fit, exposures, setting) {
   )
 }
 
-contrast_bands <- function(fit, contrasts, plan, level, ndraws) {
+contrast_bands <- function(fit, contrasts, plan, setting, ndraws) {
   pool <- bark_pool(fit)
-  chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
+  chosen <- equal_weight_draws(fit, pool, ndraws)
   points <- contrasts$points
   # A point is used by many lines.
   distinct <- unique(points)
@@ -156,12 +156,11 @@ contrast_bands <- function(fit, contrasts, plan, level, ndraws) {
   f <- exposure_values(fit, distinct, plan, pool, chosen)
   draws <- rowsum(contrasts$sign * f[place, , drop = FALSE], contrasts$of)
   draws <- unscale_sd(fit$settings$scaling, draws)
-  ends <- interval_ends(level)
-  q <- apply(draws, 1, stats::quantile, c(ends, 0.5), names = FALSE)
-  none <- lacks_mean(fit, "link")
+  probs <- c(interval_ends(setting$level), 0.5)
+  q <- apply(draws, 1, stats::quantile, probs, names = FALSE)
   cbind(contrasts$table,
-    mean = if (none) q[3, ] else rowMeans(draws),
-    sd = if (none) NA_real_ else apply(draws, 1, stats::sd),
+    mean = if (setting$median) q[3, ] else rowMeans(draws),
+    sd = if (setting$median) NA_real_ else apply(draws, 1, stats::sd),
     lower = q[1, ], upper = q[2, ]
   )
 }

@@ -10,11 +10,11 @@
 #'
 #' f is h, the sum of kernels, plus what stands beside it. Linear terms and
 #' offsets that do not depend on an exposure cancel. Those that do count: in
-#' `y ~ kernels(pb, cd) + pb + age` the effect of `pb` has its line, and likewise
-#' for `log(pb)`, `poly(pb, 2)` or `pb:cd`. In interactions with other variables
-#' (`pb:age`) these are at their median or most frequent level, which `print()`
-#' says. Coefficients of groups are 0. Effects are thus differences of draws of
-#' `predict(type = "draws", re_formula = NA)` at two rows.
+#' `y ~ kernels(pb, cd) + pb + age` the effect of `pb` has its line, and
+#' likewise for `log(pb)`, `poly(pb, 2)` or `pb:cd`. In interactions with other
+#' variables (`pb:age`) these are at their median or most frequent level, which
+#' `print()` says. Coefficients of groups are 0. Effects are thus differences of
+#' draws of `predict(type = "draws", re_formula = NA)` at two rows.
 #'
 #' Factors inside `kernels()` are not exposures: they stay at their most
 #' frequent level. Fits with `prior_only = TRUE` have medians as `mean`, and no
@@ -142,21 +142,26 @@ exposure_effects.kb_bark <- function(object, type = c(
     contrast = sort(check_quantiles(contrast, 2)), n = check_count(n, 2),
     median = lacks_mean(object, "link")
   )
-  plan <- linear_plan(object, exposures)
-  setting$notes <- effect_notes(object, exposures, plan)
-  contrasts <- switch(type,
+  exposure_bands(object, exposures, setting, check_ndraws(ndraws))
+}
+
+exposure_bands <- function(fit, exposures, setting, ndraws) {
+  plan <- linear_plan(fit, exposures)
+  setting$notes <- effect_notes(fit, exposures, plan)
+  contrasts <- switch(setting$type,
     curves = curve_contrasts, pairs = pair_contrasts,
     overall = overall_contrasts, single = single_contrasts,
     interactions = interaction_contrasts
-  )(object, exposures, setting)
-  bands <- contrast_bands(object, contrasts, plan, level, ndraws)
-  exposure_table(bands, object, setting)
+  )(fit, exposures, setting)
+  exposure_table(contrast_bands(fit, contrasts, plan, setting, ndraws), fit,
+    setting
+  )
 }
 
 exposure_table <- function(table, fit, setting) {
   structure(table,
-    type = setting$type, level = setting$level, setting = setting,
-    outcome = exposure_outcome(fit), class = c("kb_exposures", "data.frame")
+    setting = setting, outcome = exposure_outcome(fit),
+    class = c("kb_exposures", "data.frame")
   )
 }
 
