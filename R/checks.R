@@ -9,10 +9,10 @@
 #' @noRd
 NULL
 
-bad_argument <- function(x, arg, wanted) {
+bad_argument <- function(x, arg, wanted, hint = NULL) {
   kb_abort(c(
     "{.arg {arg}} must be {wanted}.",
-    x = "It is {describe(x)}."
+    x = "It is {describe(x)}.", i = hint
   ), "argument", argument = arg, value = x)
 }
 
@@ -92,8 +92,10 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
     return(choices[[1]])
   }
   if (!(rlang::is_string(x) && x %in% choices)) {
+    near <- if (rlang::is_string(x)) nearest_name(x, choices)
     bad_argument(
-      x, arg, paste("one of", paste0('"', choices, '"', collapse = ", "))
+      x, arg, paste("one of", paste0('"', choices, '"', collapse = ", ")),
+      if (!is.null(near)) paste0('Did you mean "', near, '"?')
     )
   }
   x

@@ -11,50 +11,83 @@ plot.kb_exposures <- function(x, ...) {
 autoplot.kb_exposures <- autoplot_of(plot.kb_exposures)
 
 exposures_picture <- function(x) {
-  type <- attr(x, "type")
-  if (is.null(type)) {
+  setting <- attr(x, "setting")
+  if (is.null(setting)) {
     kb_abort(c(
       "The table has lost its attributes.",
       i = "Draw the value of {.fn exposure_effects} as it is."
     ), "argument", argument = "x")
   }
-  ylab <- paste("change of", attr(x, "outcome"))
-  level <- attr(x, "level")
+  outcome <- attr(x, "outcome")
   x <- as.data.frame(x)
-  switch(type,
-    curves = curves_picture(x, ylab, level), pairs = pairs_picture(x, ylab),
-    overall = new_picture(with_zero(effect_panel(
-      data.frame(quantile = format(x$quantile), x[bands_of(x)]),
-      "quantile", ylab, level
-    ))),
-    single = new_picture(with_zero(effect_panel(
-      data.frame(
-        exposure = x$exposure, "others at" = format(x$fixed), x[bands_of(x)],
-        check.names = FALSE
-      ), c("exposure", "others at"), ylab, level
-    )), apart = FALSE),
-    interactions = new_picture(with_zero(effect_panel(
-      x, "exposure", ylab, level
-    ))),
+  ylab <- paste(
+    if (setting$type == "interactions") "change of effects on" else "change of",
+    outcome
+  )
+  if (setting$type %in% c("curves", "pairs")) {
+    ylab <- paste(ylab, reference_words(setting))
+  }
+  switch(setting$type,
+    curves = curves_picture(x, ylab, setting),
+    pairs = pairs_picture(x, ylab), overall = overall_picture(x, ylab, setting),
+    single = single_picture(x, ylab, setting),
+    interactions = interactions_picture(x, ylab, setting),
     inclusion = inclusion_picture(x)
   )
 }
 
-bands_of <- function(x) c("mean", "lower", "upper")
+overall_picture <- function(x, ylab, setting) {
+  panel <- exposure_panel(
+    data.frame(quantile = format(x$quantile), x[bands_of(x)]), "quantile", ylab,
+    setting
+  )
+  moved <- x$exposure[[1]]
+  panel$xlab <- paste0(
+    "quantile of ", if (moved == "all") "all exposures" else moved, ", ",
+    reference_words(setting)
+  )
+  new_picture(panel)
+}
 
-# A line where nothing changes
-with_zero <- function(panel) {
+single_picture <- function(x, ylab, setting) {
+  panel <- exposure_panel(data.frame(
+    exposure = x$exposure, "others at quantile" = format(x$fixed),
+    x[bands_of(x)], check.names = FALSE
+  ), c("exposure", "others at quantile"), ylab, setting)
+  panel$xlab <- paste("exposure,", contrast_words(setting))
+  new_picture(panel)
+}
+
+interactions_picture <- function(x, ylab, setting) {
+  panel <- exposure_panel(x, "exposure", ylab, setting)
+  panel$xlab <- paste0(
+    "exposure, ", contrast_words(setting), "; ", others_words(setting)
+  )
+  new_picture(panel)
+}
+
+contrast_words <- function(setting) {
+  paste("from quantile", paste(setting$contrast, collapse = " to "))
+}
+
+# Bands, and a line where nothing changes
+exposure_panel <- function(x, variables, ylab, setting) {
+  panel <- effect_panel(x, variables, ylab, setting$level,
+    if (setting$median) "prior median" else "posterior mean"
+  )
   panel$layers <- c(list(rule_layer(y = 0)), panel$layers)
   panel
 }
 
-curves_picture <- function(x, ylab, level) {
+bands_of <- function(x) c("mean", "lower", "upper")
+
+curves_picture <- function(x, ylab, setting) {
   names <- unique(x$exposure)
   span <- range(x$lower, x$upper)
   panels <- lapply(names, function(name) {
     own <- x[x$exposure == name, ]
     own[[name]] <- own$value
-    out <- with_zero(effect_panel(own, name, ylab, level))
+    out <- exposure_panel(own, name, ylab, setting)
     out$ylim <- span
     out
   })
@@ -64,7 +97,7 @@ curves_picture <- function(x, ylab, level) {
 # A table of panels: a row per second exposure. Labels are different, since
 # panels of ggplot2 are told apart by them.
 pairs_picture <- function(x, ylab) {
-  names <- unique(x$exposure)
+  names <- shown_exposures(x)
   span <- range(x$mean)
   panels <- list()
   for (other in names) {
@@ -82,6 +115,24 @@ pairs_picture <- function(x, ylab) {
     }
   }
   new_picture(panels, columns = length(names) - 1)
+}
+
+# A page has room for the pairs of a few: those along which f changes most
+shown_exposures <- function(x, most = 5) {
+  names <- unique(x$exposure)
+  if (length(names) <= most) {
+    return(names)
+  }
+  span <- vapply(names, function(name) {
+    diff(range(x$mean[x$exposure == name]))
+  }, 0)
+  shown <- names[sort(utils::head(order(-span), most))]
+  kb_inform(c(
+    "Pairs of {most} of {length(names)} exposures are drawn, those with the
+     largest changes: {.val {shown}}.",
+    i = "For others give {.arg exposures} to {.fn exposure_effects}."
+  ), "panels", exposures = shown)
+  shown
 }
 
 # Shares of the change of f above probabilities of an effect

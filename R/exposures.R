@@ -1,41 +1,73 @@
-# What a mixture of exposures does: contrasts of the kernels' function between
-# chosen values of the exposures.
+# What a mixture of exposures does: contrasts of f between chosen values of the
+# exposures.
 
 #' Effects of exposures
 #'
 #' For fits of [bark()] whose kernels have several inputs, the *exposures* of a
-#' mixture: how the function h of the exposures, the sum of kernels, changes
-#' between chosen values of them. Linear terms, groups and offsets do not change
-#' and cancel. These are the summaries of Bayesian kernel machine regression
-#' (Bobb and others, 2015).
+#' mixture: how the linear predictor f changes between chosen values of them.
+#' These are the summaries of Bayesian kernel machine regression (Bobb and
+#' others, 2015).
+#'
+#' f is h, the sum of kernels, plus what stands beside it. Linear terms and
+#' offsets that do not depend on an exposure cancel. Those that do count: in
+#' `y ~ kernels(pb, cd) + pb + age` the effect of `pb` has its line, and
+#' likewise for `log(pb)`, `poly(pb, 2)` or `pb:cd`. In interactions with other
+#' variables (`pb:age`) these are at their median or most frequent level, which
+#' `print()` says. Coefficients of groups are 0. Effects are thus differences of
+#' draws of `predict(type = "draws", re_formula = NA)` at two rows.
+#'
+#' Factors inside `kernels()` are not exposures: they stay at their most
+#' frequent level. Fits with `prior_only = TRUE` have medians as `mean`, and no
+#' `sd`, since f has no mean under the prior.
+#'
+#' @section Inclusion: `effect` and `share` are about kernels only, without
+#'   lines beside them. An exposure has an effect in a draw if h changes by more
+#'   than 0.01 standard deviations of the response when its values are permuted
+#'   among rows; its share is that of the squared change, see [importance()].
+#'
+#'   Under the prior an effect of some size is probable, the more so with scales
+#'   of each kernel's own. `effect_prior` is that probability, from 4000 draws
+#'   (standard error below 0.008). Compare the two: `effect` is near 1 for
+#'   exposures that matter, and below `effect_prior` for most others. Inclusion
+#'   probabilities of bkmr are 0.5 under its prior, so that its rule "above 0.5"
+#'   does not carry over. `share` says how much an exposure matters.
+#'
+#'   Where draws of h do not depend on an exposure at all its effects are
+#'   exactly 0: a limit of an interval is 0 if many draws are.
 #'
 #' @param object A fit of [bark()].
-#' @param type
-#'   * `"curves"`: h along each exposure, the others at their quantile `at`, minus
-#'     h with all of them there.
-#'   * `"pairs"`: the same along each exposure with a second one at its quantiles
-#'     `fixed`, the others at `at`; minus h with all at `at`.
-#'   * `"overall"`: h with all exposures at a quantile `quantiles`, minus h with
-#'     all at their quantile `at`.
-#'   * `"single"`: h with one exposure at the upper of two quantiles `contrast`,
-#'     minus h with it at the lower, the others at their quantiles `fixed`.
+#' @param type What changes:
+#'
+#'   * `"curves"`: f along each exposure, the others at their quantile `at`,
+#'     minus f with all of them there. Uses `at`, `n`.
+#'   * `"pairs"`: the same along each exposure with a second one at its
+#'     quantiles `fixed`, the others at `at`; minus f with all at `at`. Uses
+#'     `at`, `fixed`, `n`.
+#'   * `"overall"`: f with all exposures at a quantile `quantiles`, minus f with
+#'     all at their quantile `at`. Uses both.
+#'   * `"single"`: f with one exposure at the upper of two quantiles `contrast`,
+#'     minus f with it at the lower, the others at their quantiles `fixed`. Uses
+#'     both.
 #'   * `"interactions"`: the single effect of an exposure with the others at the
-#'     largest of `fixed` minus that with the others at the smallest.
-#'   * `"inclusion"`: the posterior probability that h changes by more than 0.01
-#'     standard deviations of the response when the values of the exposure are
-#'     permuted among rows, and its share of the change, see [importance()]; then
-#'     the same for the exposures of each `kernels()` together, if there are
-#'     several.
+#'     largest of `fixed` minus that with the others at the smallest. Uses
+#'     `contrast`, `fixed`.
+#'   * `"inclusion"`: posterior probabilities that exposures have an effect, and
+#'     their shares of the change of h; then the same for the exposures of each
+#'     `kernels()` together, if there are several.
 #' @param exposures Names of exposures; `NULL`: all numeric inputs of kernels.
-#' @param at,fixed,quantiles,contrast Quantiles over the rows of the fit, between
-#'   0 and 1; see `type`.
+#'   For `"overall"` those that move together, while others stay at `at`;
+#'   otherwise those that are shown.
+#' @param at,fixed,quantiles,contrast Quantiles over the rows of the fit,
+#'   between 0 and 1; see `type`.
 #' @param n Number of points of a curve.
 #' @param level Probability inside the equal-tailed intervals.
 #' @param ndraws `NULL`: all draws, or the number of evenly spaced ones.
 #' @param x An object of class `kb_exposures`.
 #' @param digits Number of significant digits.
+#' @param conf.int Add the limits?
 #' @param ... For `plot()` titles, limits and axes, as in
-#'   [graphics::plot.default()]; otherwise not used: unknown arguments are errors.
+#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
+#'   errors.
 #'
 #' @return A data frame of class `kb_exposures` with columns `exposure`, further
 #'   ones that depend on `type` (`value` and, for pairs, `other` and `quantile`;
@@ -43,16 +75,20 @@
 #'   in units of the response (for classes of the latent response). For
 #'   `"inclusion"` `exposure`, `kernels` (the first with it, or `NA`), `share`
 #'   with its Monte Carlo error `share_se`, `effect`, `effect_se` and
-#'   `effect_prior`. `plot()` and
-#'   [ggplot2::autoplot()] draw it.
-#' @section Errors: `kb_error_argument` for unknown exposures and quantiles
-#'   outside of 0 and 1; `kb_error_not_defined` for fits without kernels, with
-#'   several unordered classes, and of other engines.
+#'   `effect_prior`. `plot()` and [ggplot2::autoplot()] draw it; of more than
+#'   five exposures with `"pairs"` the five with the largest changes. `tidy()`
+#'   has `term` (the exposure), `estimate`, `std.error`, `conf.low` and
+#'   `conf.high`.
+#' @section Errors: `kb_error_argument` for unknown exposures, quantiles outside
+#'   of 0 and 1, and arguments that the `type` does not use;
+#'   `kb_error_not_defined` for fits without kernels, with several unordered
+#'   classes, and of other engines, and where a linear term changes with an
+#'   exposure that kernels have in another form only (`kernels(log(pb)) + pb`).
 #' @references
 #' Bobb, J. F., Valeri, L., Claus Henn, B., Christiani, D. C., Wright, R. O.,
-#' Mazumdar, M., Godleski, J. J. and Coull, B. A. (2015). Bayesian kernel machine
-#' regression for estimating the health effects of multi-pollutant mixtures.
-#' *Biostatistics* 16, 493-508. \doi{10.1093/biostatistics/kxu058}
+#' Mazumdar, M., Godleski, J. J. and Coull, B. A. (2015). Bayesian kernel
+#' machine regression for estimating the health effects of multi-pollutant
+#' mixtures. *Biostatistics* 16, 493-508. \doi{10.1093/biostatistics/kxu058}
 #' @examples
 #' data <- sim_friedman(80, p = 5, seed = 1)
 #' fit <- bark(y ~ kernels(x1, x2, x3) + x4 + x5, data,
@@ -82,38 +118,49 @@ exposure_effects.kb_bark <- function(object, type = c(
                                      quantiles = seq(0.25, 0.75, 0.05),
                                      contrast = c(0.25, 0.75), n = 50,
                                      level = 0.9, ndraws = NULL, ...) {
-  object <- checked_fit(object, ...)
-  type <- check_choice(type, c(
-    "curves", "pairs", "overall", "single", "interactions", "inclusion"
-  ))
+  type <- check_choice(type, names(exposure_arguments))
+  refuse_unused_exposure_arguments(type, c(
+    at = !missing(at), fixed = !missing(fixed),
+    quantiles = !missing(quantiles), contrast = !missing(contrast),
+    n = !missing(n), level = !missing(level)
+  ), ...)
+  object <- checked_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   refuse_no_kernels(object, "exposure_effects")
   refuse_class_exposures(object)
   exposures <- check_exposures(object, exposures)
   if (type == "inclusion") {
     return(exposure_table(
-      exposure_inclusion(object, exposures, check_ndraws(ndraws)), object, type,
-      level
+      exposure_inclusion(object, exposures, check_ndraws(ndraws)), object,
+      list(type = type, notes = inclusion_notes(object, exposures))
     ))
   }
   setting <- list(
-    at = check_quantiles(at, 1), fixed = sort(check_quantiles(fixed)),
+    type = type, level = level, at = check_quantiles(at, 1),
+    fixed = sort(check_quantiles(fixed)),
     quantiles = check_quantiles(quantiles),
-    contrast = sort(check_quantiles(contrast, 2)), n = check_count(n, 2)
+    contrast = sort(check_quantiles(contrast, 2)), n = check_count(n, 2),
+    median = lacks_mean(object, "link")
   )
-  contrasts <- switch(type,
+  exposure_bands(object, exposures, setting, check_ndraws(ndraws))
+}
+
+exposure_bands <- function(fit, exposures, setting, ndraws) {
+  plan <- linear_plan(fit, exposures)
+  setting$notes <- effect_notes(fit, exposures, plan)
+  contrasts <- switch(setting$type,
     curves = curve_contrasts, pairs = pair_contrasts,
     overall = overall_contrasts, single = single_contrasts,
     interactions = interaction_contrasts
-  )(object, exposures, setting)
-  exposure_table(
-    contrast_bands(object, contrasts, level, ndraws), object, type, level
+  )(fit, exposures, setting)
+  exposure_table(contrast_bands(fit, contrasts, plan, setting, ndraws), fit,
+    setting
   )
 }
 
-exposure_table <- function(table, fit, type, level) {
+exposure_table <- function(table, fit, setting) {
   structure(table,
-    type = type, level = level, outcome = exposure_outcome(fit),
+    setting = setting, outcome = exposure_outcome(fit),
     class = c("kb_exposures", "data.frame")
   )
 }
@@ -138,12 +185,37 @@ refuse_class_exposures <- function(fit) {
   }
 }
 
-# Numeric inputs of kernels: not indicators of factors
-check_exposures <- function(fit, exposures) {
-  factors <- unlist(lapply(names(fit$mould$columns), function(name) {
+# The arguments of each type, beside `exposures` and `ndraws`
+exposure_arguments <- list(
+  curves = c("at", "n", "level"), pairs = c("at", "fixed", "n", "level"),
+  overall = c("quantiles", "at", "level"),
+  single = c("contrast", "fixed", "level"),
+  interactions = c("contrast", "fixed", "level"), inclusion = character()
+)
+
+# `...` has unknown arguments only
+refuse_unused_exposure_arguments <- function(type, given, ...) {
+  used <- c(exposure_arguments[[type]], "exposures", "ndraws")
+  f <- exposure_effects.kb_bark
+  formals(f) <- formals(f)[used]
+  check_no_dots(..., .fn = f)
+  refuse_ignored(type, "none", given, used, "exposure_effects")
+}
+
+# Columns of indicators of each factor among the inputs
+factor_inputs <- function(fit) {
+  out <- lapply(stats::setNames(nm = names(fit$mould$columns)), function(name) {
     indicator_columns(fit, name)
-  }))
-  known <- setdiff(fit$mould$x_names, factors)
+  })
+  Filter(Negate(is.null), out)
+}
+
+exposure_names <- function(fit) {
+  setdiff(fit$mould$x_names, unlist(factor_inputs(fit)))
+}
+
+check_exposures <- function(fit, exposures) {
+  known <- exposure_names(fit)
   if (length(known) == 0) {
     kb_abort("{.fn exposure_effects} needs numeric inputs of kernels.",
       "not_defined"
@@ -152,170 +224,51 @@ check_exposures <- function(fit, exposures) {
   if (is.null(exposures)) {
     return(known)
   }
-  fine <- is.character(exposures) && length(exposures) > 0 &&
-    all(exposures %in% known)
-  if (length(exposures) == 0) {
+  if (!is.character(exposures) || length(exposures) == 0) {
     bad_argument(exposures, "exposures", "NULL or names of inputs of kernels")
   }
-  if (!fine) {
+  odd <- setdiff(exposures, known)
+  if (length(odd) > 0) {
     kb_abort(c(
       "{.arg exposures} must be among the numeric inputs of kernels:
        {.val {known}}.",
-      x = "It is {.val {exposures}}."
-    ), "argument", argument = "exposures")
+      x = "{.val {odd}} {?is/are} not."
+    ), "argument", argument = "exposures", value = odd)
   }
   unique(exposures)
 }
 
 check_quantiles <- function(q, length = NULL, arg = rlang::caller_arg(q)) {
-  fine <- is.numeric(q) && length(q) > 0 && !anyNA(q) && all(q >= 0 & q <= 1) &&
+  fine <- is.numeric(q) && length(q) > 0 && !anyNA(q) &&
     (is.null(length) || length(q) == length)
-  if (!fine) {
-    bad_argument(q, arg, paste(
-      if (is.null(length)) "" else length, "numbers between 0 and 1"
-    ))
+  wanted <- paste0(
+    if (!is.null(length)) paste0(length, " "),
+    if (identical(length, 1)) "number" else "numbers", " between 0 and 1"
+  )
+  if (!fine) bad_argument(q, arg, wanted)
+  odd <- q[q < 0 | q > 1]
+  if (length(odd) > 0) {
+    kb_abort(c(
+      "{.arg {arg}} must be {wanted}.", x = "It has {.val {odd}}.",
+      i = if (all(q >= 0 & q <= 100)) {
+        "Write 0.25 for the lower quartile, not 25."
+      }
+    ), "argument", argument = arg, value = q)
   }
   as.double(q)
 }
 
-# Contrasts --------------------------------------------------------------------
-
-# A contrast is a sum of h at points with signs. A list of `points` (matrix, a
-# row per point), `sign` and `of` (the line of the table), and `table`.
-contrasts_of <- function(points, sign, of, table) {
-  list(points = do.call(rbind, points), sign = sign, of = of, table = table)
-}
-
-# All inputs at a quantile
-quantile_point <- function(fit, q) {
-  apply(fit$data$x, 2, stats::quantile, q, names = FALSE)
-}
-
-#' Lines with a point and a base each
-#' @param points,base Lists of vectors of inputs.
-#' @noRd
-differences <- function(points, base, table) {
-  n <- length(points)
-  contrasts_of(
-    c(points, base), rep(c(1, -1), each = n), rep(seq_len(n), 2), table
-  )
-}
-
-curve_values <- function(fit, name, n) {
-  ends <- range(fit$data$x[, name])
-  seq(ends[[1]], ends[[2]], length.out = n)
-}
-
-with_value <- function(point, name, value) {
-  point[[name]] <- value
-  point
-}
-
-curve_contrasts <- function(fit, exposures, setting) {
-  base <- quantile_point(fit, setting$at)
-  table <- do.call(rbind, lapply(exposures, function(name) {
-    data.frame(exposure = name, value = curve_values(fit, name, setting$n))
-  }))
-  points <- Map(function(name, value) with_value(base, name, value),
-    table$exposure, table$value
-  )
-  differences(points, rep(list(base), nrow(table)), table)
-}
-
-pair_contrasts <- function(fit, exposures, setting) {
-  if (length(exposures) < 2) {
-    bad_argument(exposures, "exposures", "two names or more")
+# Those that move together
+exposures_label <- function(fit, exposures, most = 4) {
+  more <- length(exposures) - most
+  if (length(exposures) == length(exposure_names(fit))) {
+    "all"
+  } else if (more > 1) {
+    paste(toString(utils::head(exposures, most)), "and", more, "more")
+  } else {
+    toString(exposures)
   }
-  base <- quantile_point(fit, setting$at)
-  table <- expand.grid(
-    value = seq_len(setting$n), quantile = setting$fixed, other = exposures,
-    exposure = exposures, stringsAsFactors = FALSE, KEEP.OUT.ATTRS = FALSE
-  )
-  table <- table[table$exposure != table$other, 4:1]
-  grids <- lapply(stats::setNames(nm = exposures), curve_values,
-    fit = fit, n = setting$n
-  )
-  table$value <- unlist(Map(function(name, i) grids[[name]][[i]],
-    table$exposure, table$value
-  ), use.names = FALSE)
-  points <- Map(function(name, other, q, value) {
-    fixed <- stats::quantile(fit$data$x[, other], q, names = FALSE)
-    with_value(with_value(base, other, fixed), name, value)
-  }, table$exposure, table$other, table$quantile, table$value)
-  rownames(table) <- NULL
-  differences(points, rep(list(base), nrow(table)), table)
 }
-
-# Inputs that are not exposures stay where they are
-all_at <- function(fit, exposures, q, base) {
-  base[exposures] <- quantile_point(fit, q)[exposures]
-  base
-}
-
-overall_contrasts <- function(fit, exposures, setting) {
-  base <- quantile_point(fit, setting$at)
-  points <- lapply(setting$quantiles, function(q) {
-    all_at(fit, exposures, q, base)
-  })
-  table <- data.frame(exposure = "all", quantile = setting$quantiles)
-  differences(points, rep(list(base), length(points)), table)
-}
-
-# The exposure at both quantiles of the contrast, the others at q
-single_pair <- function(fit, exposures, name, q, setting) {
-  at <- all_at(fit, exposures, q, quantile_point(fit, setting$at))
-  ends <- stats::quantile(fit$data$x[, name], setting$contrast, names = FALSE)
-  list(
-    low = with_value(at, name, ends[[1]]),
-    high = with_value(at, name, ends[[2]])
-  )
-}
-
-single_contrasts <- function(fit, exposures, setting) {
-  table <- expand.grid(
-    fixed = setting$fixed, exposure = exposures, stringsAsFactors = FALSE,
-    KEEP.OUT.ATTRS = FALSE
-  )[2:1]
-  pairs <- Map(function(name, q) single_pair(fit, exposures, name, q, setting),
-    table$exposure, table$fixed
-  )
-  differences(
-    lapply(pairs, `[[`, "high"), lapply(pairs, `[[`, "low"), table
-  )
-}
-
-interaction_contrasts <- function(fit, exposures, setting) {
-  ends <- range(setting$fixed)
-  points <- lapply(exposures, function(name) {
-    more <- single_pair(fit, exposures, name, ends[[2]], setting)
-    less <- single_pair(fit, exposures, name, ends[[1]], setting)
-    list(more$high, more$low, less$high, less$low)
-  })
-  contrasts_of(
-    unlist(points, recursive = FALSE),
-    rep(c(1, -1, -1, 1), length(exposures)),
-    rep(seq_along(exposures), each = 4), data.frame(exposure = exposures)
-  )
-}
-
-contrast_bands <- function(fit, contrasts, level, ndraws) {
-  pool <- bark_pool(fit)
-  chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
-  points <- contrasts$points
-  # A point is used by many lines.
-  distinct <- unique(points)
-  place <- match(row_keys(points), row_keys(distinct))
-  h <- kernel_values(fit, distinct, pool, "draw", chosen)$mean
-  draws <- rowsum(contrasts$sign * h[place, , drop = FALSE], contrasts$of)
-  draws <- unscale_sd(fit$settings$scaling, draws)
-  limits <- apply(draws, 1, stats::quantile, interval_ends(level))
-  cbind(contrasts$table,
-    mean = rowMeans(draws), sd = apply(draws, 1, stats::sd),
-    lower = limits[1, ], upper = limits[2, ]
-  )
-}
-
-row_keys <- function(x) apply(format(x, digits = 17), 1, paste, collapse = " ")
 
 # Inclusion --------------------------------------------------------------------
 
@@ -324,9 +277,12 @@ exposure_inclusion <- function(fit, exposures, ndraws) {
   pool <- bark_pool(fit)
   inputs <- match(exposures, fit$mould$x_names)
   fields <- fit$mould$fields
+  # Equal ones under the prior should look equal.
+  effects <- function(of) {
+    effect_table(fit, list(pool), NULL, ndraws, of, max(ndraws, 4000))
+  }
   # Shares are of the change with all inputs.
-  all <- seq_along(fit$mould$x_names)
-  each <- effect_table(fit, list(pool), NULL, ndraws, all)[inputs, ]
+  each <- effects(seq_along(fit$mould$x_names))[inputs, ]
   kernels <- if (is.null(fields)) NA_character_ else {
     vapply(inputs, function(l) {
       names(fields)[[which(vapply(fields, function(f) l %in% f, NA))[[1]]]]
@@ -337,7 +293,7 @@ exposure_inclusion <- function(fit, exposures, ndraws) {
   if (is.null(fields)) {
     return(out)
   }
-  together <- effect_table(fit, list(pool), NULL, ndraws, unname(fields))
+  together <- effects(unname(fields))
   rbind(out, data.frame(
     exposure = "all", kernels = names(fields), together[wanted]
   ))
@@ -349,20 +305,70 @@ exposure_inclusion <- function(fit, exposures, ndraws) {
 #' @export
 print.kb_exposures <- function(x, digits = 3, ...) {
   check_no_dots(...)
-  titles <- c(
-    curves = "Change of", pairs = "Change of", overall = "Overall effect on",
-    single = "Effects of single exposures on",
-    interactions = "Interactions: change of single effects on",
-    inclusion = "Exposures with an effect on"
-  )
-  type <- attr(x, "type")
-  plain <- as.data.frame(unclass(x))
-  if (!is.null(type)) {
-    cat(titles[[type]], " ", attr(x, "outcome"),
-      if (type != "inclusion") intervals_words(x), "\n",
+  setting <- attr(x, "setting")
+  if (!is.null(setting)) {
+    cat(exposures_title(setting, attr(x, "outcome")), interval_note(setting),
+      "\n",
       sep = ""
     )
   }
-  print(plain, digits = digits, row.names = FALSE)
+  print(as.data.frame(unclass(x)), digits = digits, row.names = FALSE)
+  if (length(setting$notes) > 0) cat(setting$notes, sep = "\n")
   invisible(x)
+}
+
+exposures_title <- function(setting, outcome) {
+  step <- contrast_words(setting)
+  switch(setting$type,
+    curves = , pairs = , overall = paste(
+      "Change of", outcome, reference_words(setting)
+    ),
+    single = paste0("Effects of single exposures on ", outcome, ", ", step),
+    interactions = paste0(
+      "Interactions: effects on ", outcome, ", ", step, ",\n",
+      others_words(setting)
+    ),
+    inclusion = paste("Exposures with an effect on", outcome)
+  )
+}
+
+# What changes are relative to
+reference_words <- function(setting) {
+  at <- if (setting$at == 0.5) "medians" else paste("quantiles", setting$at)
+  paste("from all at", at)
+}
+
+others_words <- function(setting) {
+  ends <- range(setting$fixed)
+  paste("others at", ends[[2]], "minus others at", ends[[1]])
+}
+
+interval_note <- function(setting) {
+  if (!is.null(setting$level)) {
+    paste0(
+      " (", if (setting$median) "medians, since the prior has no mean; ",
+      percent_label(setting$level, "intervals"), ")"
+    )
+  }
+}
+
+#' @rdname exposure_effects
+#' @export
+tidy.kb_exposures <- function(x, conf.int = TRUE, ...) {
+  check_no_dots(...)
+  numbers <- c("mean", "sd", "lower", "upper")
+  if (!all(c("exposure", numbers) %in% names(x))) {
+    kb_abort(c(
+      "{.fn tidy} is not defined for this table of effects.",
+      x = "It has no column {.val {setdiff(numbers, names(x))}}.",
+      i = "{.fn as.data.frame} has shares and probabilities."
+    ), "not_defined")
+  }
+  out <- as.data.frame(unclass(x))
+  own <- c(
+    exposure = "term", mean = "estimate", sd = "std.error", lower = "conf.low",
+    upper = "conf.high"
+  )
+  names(out)[match(names(own), names(out))] <- own
+  tidy_limits(out, conf.int)
 }

@@ -139,7 +139,7 @@ linear_learn <- function(formula, data, arg, given) {
       terms = plain_formula(terms), xlevels = xlevels,
       contrasts = given_contrasts(xlevels, given)
     )
-    x <- linear_model_matrix(recipe, data, arg)
+    x <- linear_model_matrix(recipe, linear_frame(recipe, data, arg))
     # By name, or by their matrix.
     recipe$contrasts <- as.list(attr(x, "contrasts"))
     recipe$kept <- varying_columns(x)
@@ -159,6 +159,10 @@ linear_frame <- function(recipe, data, arg) {
   terms <- recipe$terms
   environment(terms) <- formula_scope()
   frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
+  clean_linear_frame(recipe, frame, arg)
+}
+
+clean_linear_frame <- function(recipe, frame, arg) {
   for (name in names(recipe$xlevels)) {
     frame[[name]] <- clean_factor(
       frame[[name]], recipe$xlevels[[name]], name, arg
@@ -187,8 +191,7 @@ given_contrasts <- function(xlevels, given) {
   Filter(Negate(is.null), out)
 }
 
-linear_model_matrix <- function(recipe, data, arg) {
-  frame <- linear_frame(recipe, data, arg)
+linear_model_matrix <- function(recipe, frame) {
   # A factor with one level is a constant by now.
   factors <- names(frame)[vapply(frame, is.factor, NA)]
   contrasts <- recipe$contrasts[names(recipe$contrasts) %in% factors]
@@ -214,8 +217,9 @@ varying_columns <- function(x) {
 }
 
 # model.matrix() with contrasts and without the intercept
-linear_matrix <- function(recipe, data, arg) {
-  x <- linear_model_matrix(recipe, data, arg)
+linear_matrix <- function(recipe, data, arg,
+                          frame = linear_frame(recipe, data, arg)) {
+  x <- linear_model_matrix(recipe, frame)
   names <- colnames(x)[recipe$kept]
   matrix(x[, recipe$kept, drop = FALSE], nrow(x), dimnames = list(NULL, names))
 }

@@ -64,7 +64,8 @@ dependence_variables <- function(x) {
 
 # The mean and its limits along a variable, in the colour of the level of a
 # second one
-effect_panel <- function(x, variables, ylab, level = NULL) {
+effect_panel <- function(x, variables, ylab, level = NULL,
+                         centre = "posterior mean") {
   at <- x[[variables[[1]]]]
   ticks <- if (!is.numeric(at)) as.character(unique(at))
   if (!is.null(ticks)) at <- match(at, ticks)
@@ -84,7 +85,7 @@ effect_panel <- function(x, variables, ylab, level = NULL) {
     layer(if (is.null(ticks)) "lines" else "points",
       columns(x = at, y = x$mean, group = of),
       lwd = if (is.null(ticks)) 2 else 1, size = 1, by = by,
-      label = if (is.null(by)) "posterior mean"
+      label = if (is.null(by)) centre
     ),
     ticks = ticks, xlim = if (!is.null(ticks)) c(0.4, length(ticks) + 0.6)
   )

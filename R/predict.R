@@ -325,6 +325,7 @@ refuse_ignored <- function(type, interval, given, used, page) {
     }
     kb_abort(c(
       "{.arg {ignored}} would have no effect with {.code {setting}}.",
+      i = if (length(used) > 0) "It uses {.arg {used}}.",
       i = "See {.code ?{page}} for the arguments of each {.arg type}."
     ), "argument", argument = ignored)
   }

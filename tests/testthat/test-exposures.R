@@ -83,7 +83,11 @@ test_that("tables print and are drawn", {
   for (type in c(
     "curves", "pairs", "overall", "single", "interactions", "inclusion"
   )) {
-    effects <- exposure_effects(fits$two, type, n = 3)
+    effects <- if (type %in% c("curves", "pairs")) {
+      exposure_effects(fits$two, type, n = 3)
+    } else {
+      exposure_effects(fits$two, type)
+    }
     expect_output(print(effects), "exposure")
     withr::with_pdf(NULL, expect_invisible(plot(effects)))
     if (requireNamespace("ggplot2", quietly = TRUE)) {
@@ -95,8 +99,100 @@ test_that("tables print and are drawn", {
   )
 })
 
+test_that("arguments that a type does not use are errors", {
+  fit <- exposure_fits()$one
+  refused <- function(pattern, ...) {
+    expect_error(exposure_effects(fit, ...), pattern,
+      class = "kb_error_argument"
+    )
+  }
+  refused("at.* would have no effect.*contrast", "single", at = 0.25)
+  refused("fixed.* would have no effect", "overall", fixed = 0.1)
+  refused("contrast", "overall", contrast = c(0.1, 0.9))
+  refused("level", "inclusion", level = 0.9)
+  refused("Did you mean \"overall\"", "overal")
+  unknown <- function(pattern, type) {
+    expect_error(exposure_effects(fit, type, q.fixed = 0.25), pattern,
+      class = "kb_error_unknown_argument"
+    )
+  }
+  unknown("Did you mean `fixed`", "single")
+  unknown("Its arguments are `quantiles`, `at`", "overall")
+})
+
+test_that("some exposures move and are named, others count all the same", {
+  fit <- exposure_fits()$one
+  some <- exposure_effects(fit, "overall", exposures = c("a", "b"))
+  expect_equal(unique(some$exposure), "a, b")
+  all <- exposure_effects(fit, "overall")
+  expect_equal(unique(all$exposure), "all")
+  # A table of one exposure is a part of the table of all.
+  one <- exposure_effects(fit, "single", exposures = "b")
+  single <- exposure_effects(fit, "single")
+  expect_equal(one$mean, single$mean[single$exposure == "b"])
+})
+
+test_that("equal quantiles are told", {
+  data <- exposure_fits()$data
+  data$a <- pmax(data$a, 0.4)
+  fit <- bark_quick(y ~ kernels(a, b), data, prior = bark_prior())
+  expect_message(
+    out <- exposure_effects(fit, "single", contrast = c(0.05, 0.1)), "\"a\"",
+    class = "kb_message_tied"
+  )
+  expect_equal(out$mean[out$exposure == "a"], c(0, 0, 0))
+})
+
+test_that("effects under the prior are medians", {
+  fit <- bark_quick(y ~ kernels(a, b), exposure_fits()$data,
+    prior = bark_prior(), prior_only = TRUE
+  )
+  effects <- exposure_effects(fit, "overall", quantiles = c(0.5, 0.75))
+  expect_output(print(effects), "the prior has no mean")
+  expect_true(all(is.na(effects$sd)))
+  expect_true(effects$mean[[2]] >= effects$lower[[2]])
+})
+
+test_that("a page has pairs of a few exposures", {
+  data <- sim_friedman(40, p = 7, seed = 1)
+  fit <- bark_quick(y ~ ., data)
+  pairs <- exposure_effects(fit, "pairs", n = 2)
+  withr::with_pdf(NULL, expect_message(plot(pairs), "5 of 7",
+    class = "kb_message_panels"
+  ))
+})
+
+test_that("tidy() has broom's columns", {
+  fit <- exposure_fits()$one
+  single <- exposure_effects(fit, "single")
+  out <- tidy(single)
+  expect_equal(names(out),
+    c("term", "fixed", "estimate", "std.error", "conf.low", "conf.high")
+  )
+  expect_equal(out$estimate, single$mean)
+  expect_null(tidy(single, conf.int = FALSE)$conf.low)
+  expect_error(tidy(exposure_effects(fit, "inclusion")),
+    class = "kb_error_not_defined"
+  )
+})
+
+test_that("probabilities under the prior agree for equal exposures", {
+  prior <- exposure_effects(exposure_fits()$one, "inclusion")$effect_prior
+  expect_lt(diff(range(prior)), 0.025)
+})
+
 test_that("unknown exposures and quantiles are errors", {
   fits <- exposure_fits()
+  expect_error(exposure_effects(fits$one, exposures = c("a", "z")),
+    "\"z\" is not", class = "kb_error_argument"
+  )
+  expect_error(
+    exposure_effects(fits$one, "overall", quantiles = c(0.5, 25)), "It has 25",
+    class = "kb_error_argument"
+  )
+  expect_error(exposure_effects(fits$one, "single", contrast = 0.5),
+    "2 numbers", class = "kb_error_argument"
+  )
   expect_error(exposure_effects(fits$one, exposures = "z"),
     class = "kb_error_argument"
   )

@@ -1,0 +1,168 @@
+# Contrasts of f between points in the space of exposures.
+
+# A contrast is a sum of h at points with signs. A list of `points` (matrix, a
+# row per point), `sign` and `of` (the line of the table), and `table`.
+contrasts_of <- function(points, sign, of, table) {
+  list(points = do.call(rbind, points), sign = sign, of = of, table = table)
+}
+
+# All inputs at a quantile, factors at their most frequent level
+quantile_point <- function(fit, q) {
+  x <- fit$data$x
+  out <- apply(x, 2, stats::quantile, q, names = FALSE)
+  for (columns in factor_inputs(fit)) {
+    out[columns] <- 0
+    out[[most_frequent(x, columns)]] <- 1
+  }
+  out
+}
+
+most_frequent <- function(x, columns) {
+  columns[[which.max(colSums(x[, columns, drop = FALSE]))]]
+}
+
+#' Lines with a point and a base each
+#' @param points,base Lists of vectors of inputs.
+#' @noRd
+differences <- function(points, base, table) {
+  n <- length(points)
+  contrasts_of(
+    c(points, base), rep(c(1, -1), each = n), rep(seq_len(n), 2), table
+  )
+}
+
+curve_values <- function(fit, name, n) {
+  ends <- range(fit$data$x[, name])
+  seq(ends[[1]], ends[[2]], length.out = n)
+}
+
+with_value <- function(point, name, value) {
+  point[[name]] <- value
+  point
+}
+
+curve_contrasts <- function(fit, exposures, setting) {
+  base <- quantile_point(fit, setting$at)
+  table <- do.call(rbind, lapply(exposures, function(name) {
+    data.frame(exposure = name, value = curve_values(fit, name, setting$n))
+  }))
+  points <- Map(function(name, value) with_value(base, name, value),
+    table$exposure, table$value
+  )
+  differences(points, rep(list(base), nrow(table)), table)
+}
+
+pair_contrasts <- function(fit, exposures, setting) {
+  if (length(exposures) < 2) {
+    bad_argument(exposures, "exposures", "two names or more")
+  }
+  base <- quantile_point(fit, setting$at)
+  table <- expand.grid(
+    value = seq_len(setting$n), quantile = setting$fixed, other = exposures,
+    exposure = exposures, stringsAsFactors = FALSE, KEEP.OUT.ATTRS = FALSE
+  )
+  table <- table[table$exposure != table$other, 4:1]
+  grids <- lapply(stats::setNames(nm = exposures), curve_values,
+    fit = fit, n = setting$n
+  )
+  table$value <- unlist(Map(function(name, i) grids[[name]][[i]],
+    table$exposure, table$value
+  ), use.names = FALSE)
+  points <- Map(function(name, other, q, value) {
+    fixed <- stats::quantile(fit$data$x[, other], q, names = FALSE)
+    with_value(with_value(base, other, fixed), name, value)
+  }, table$exposure, table$other, table$quantile, table$value)
+  rownames(table) <- NULL
+  differences(points, rep(list(base), nrow(table)), table)
+}
+
+
+overall_contrasts <- function(fit, exposures, setting) {
+  base <- quantile_point(fit, setting$at)
+  points <- lapply(setting$quantiles, function(q) {
+    base[exposures] <- quantile_point(fit, q)[exposures]
+    base
+  })
+  table <- data.frame(
+    exposure = exposures_label(fit, exposures), quantile = setting$quantiles
+  )
+  differences(points, rep(list(base), length(points)), table)
+}
+
+# The exposure at both quantiles of the contrast, the others at q
+single_pair <- function(fit, name, q, setting) {
+  at <- quantile_point(fit, q)
+  ends <- contrast_ends(fit, name, setting$contrast)
+  list(
+    low = with_value(at, name, ends[[1]]),
+    high = with_value(at, name, ends[[2]])
+  )
+}
+
+contrast_ends <- function(fit, name, contrast) {
+  stats::quantile(fit$data$x[, name], contrast, names = FALSE)
+}
+
+# Below a limit of detection, for instance
+tell_tied_contrasts <- function(fit, exposures, contrast) {
+  tied <- Filter(function(name) {
+    diff(contrast_ends(fit, name, contrast)) == 0
+  }, exposures)
+  if (length(tied) > 0) {
+    kb_inform(c(
+      "{.val {tied}} {?has/have} the same value at both quantiles of
+       {.arg contrast}, {contrast[[1]]} and {contrast[[2]]}.",
+      i = "{cli::qty(tied)}{?Its effect is/Their effects are} 0."
+    ), "tied", exposures = tied)
+  }
+}
+
+single_contrasts <- function(fit, exposures, setting) {
+  table <- expand.grid(
+    fixed = setting$fixed, exposure = exposures, stringsAsFactors = FALSE,
+    KEEP.OUT.ATTRS = FALSE
+  )[2:1]
+  tell_tied_contrasts(fit, exposures, setting$contrast)
+  pairs <- Map(function(name, q) single_pair(fit, name, q, setting),
+    table$exposure, table$fixed
+  )
+  differences(
+    lapply(pairs, `[[`, "high"), lapply(pairs, `[[`, "low"), table
+  )
+}
+
+interaction_contrasts <- function(fit, exposures, setting) {
+  tell_tied_contrasts(fit, exposures, setting$contrast)
+  ends <- range(setting$fixed)
+  points <- lapply(exposures, function(name) {
+    more <- single_pair(fit, name, ends[[2]], setting)
+    less <- single_pair(fit, name, ends[[1]], setting)
+    list(more$high, more$low, less$high, less$low)
+  })
+  contrasts_of(
+    unlist(points, recursive = FALSE),
+    rep(c(1, -1, -1, 1), length(exposures)),
+    rep(seq_along(exposures), each = 4), data.frame(exposure = exposures)
+  )
+}
+
+contrast_bands <- function(fit, contrasts, plan, setting, ndraws) {
+  pool <- bark_pool(fit)
+  chosen <- equal_weight_draws(fit, pool, ndraws)
+  points <- contrasts$points
+  # A point is used by many lines.
+  distinct <- unique(points)
+  place <- match(row_keys(points), row_keys(distinct))
+  f <- exposure_values(fit, distinct, plan, pool, chosen)
+  draws <- rowsum(contrasts$sign * f[place, , drop = FALSE], contrasts$of)
+  draws <- unscale_sd(fit$settings$scaling, draws)
+  probs <- c(interval_ends(setting$level), 0.5)
+  q <- apply(draws, 1, stats::quantile, probs, names = FALSE)
+  cbind(contrasts$table,
+    mean = if (setting$median) q[3, ] else rowMeans(draws),
+    sd = if (setting$median) NA_real_ else apply(draws, 1, stats::sd),
+    lower = q[1, ], upper = q[2, ]
+  )
+}
+
+row_keys <- function(x) apply(format(x, digits = 17), 1, paste, collapse = " ")
