@@ -40,7 +40,14 @@ mixing_advice.kb_bark <- function(fit, poor) {
     return("Scales and inclusion of predictors do not mix;
             {.code importance(fit)} has their Monte Carlo errors.")
   }
-  "Until then intervals and {.code importance(fit)} may change with the seed."
+  what <- if (any(startsWith(poor, "f["))) {
+    "predictions, effects"
+  } else {
+    "intervals of these quantities"
+  }
+  paste(
+    "Until then", what, "and {.code importance(fit)} may change with the seed."
+  )
 }
 
 #' @export

@@ -75,6 +75,7 @@ bark_family <- function(family, mould, latent = FALSE) {
     return("probit")
   }
   if (mould$outcome == "trials" && family %in% c("probit", "logit")) {
+    if (family == "probit") note_single_trials(mould)
     return(paste0("trials_", family))
   }
   if (mould$outcome == "interval" && identical(family, "gaussian")) {
@@ -96,6 +97,18 @@ bark_family <- function(family, mould, latent = FALSE) {
     return(if (latent) "multinomial" else "multinomial_logit")
   }
   if (latent) "probit" else "logit"
+}
+
+# Successes have no latent normal form, two classes have: R/family-probit.R
+note_single_trials <- function(mould) {
+  if (all(rowSums(mould$y) == 1)) {
+    name <- mould$outcome_name
+    kb_inform(c(
+      "All responses are single trials.",
+      i = "{.code factor({name})} is the same model, with a sampler that mixes
+           better."
+    ), "trials")
+  }
 }
 
 multinomial_families <- c("multinomial", "multinomial_logit")

@@ -67,7 +67,10 @@ function_mixing <- function(table, poor) {
     return(NULL)
   }
   sprintf(
-    "f mixes: predictions can be used (R-hat up to %s, sizes of %s or more).",
+    paste(
+      "f mixes: predictions and effects can be used (R-hat up to %s, sizes of",
+      "%s or more)."
+    ),
     format(worst(max, of_f$rhat), digits = 3),
     format(worst(min, least_size(of_f)), digits = 3)
   )

@@ -30,7 +30,9 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   x <- scaling_x(scaling, mould$x)
   y <- if (classes) numeric() else scaling_y(scaling, given)
   if (isFALSE(scale) && !classes) warn_offset(y)
-  if (!classes) warn_no_spread(given, prior)
+  if (!classes && (is.null(prior$noise) || is.null(prior$coef))) {
+    warn_no_spread(given, srvm_spread_advice)
+  }
   kernel <- srvm_kernels(kernel, x)
   check_coef_df_use(prior, kernel, memory)
   prior$kernels <- kernel_prior_resolve(
@@ -92,9 +94,8 @@ warn_offset <- function(y) {
 }
 
 # Warn if the data do not determine the spread of responses
-warn_no_spread <- function(y, prior) {
-  known <- !is.null(prior$noise) && !is.null(prior$coef)
-  if (known || any(y != y[[1]])) {
+warn_no_spread <- function(y, advice) {
+  if (any(y != y[[1]])) {
     return(invisible())
   }
   kb_warn(c(
@@ -106,10 +107,12 @@ warn_no_spread <- function(y, prior) {
     },
     "*" = "Priors assume a standard deviation of 1, also for later rows:
            intervals are unreliable.",
-    i = "Start with more rows, or set {.arg noise} and {.arg coef} of
-         {.fn srvm_prior}, or {.arg reference}, a fit to similar data."
+    i = advice
   ), "no_spread")
 }
+
+srvm_spread_advice <- "Start with more rows, or set {.arg noise} and {.arg coef}
+  of {.fn srvm_prior}, or {.arg reference}, a fit to similar data."
 
 refuse_with_reference <- function(reference, given) {
   frozen <- intersect(given, c(

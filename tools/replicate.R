@@ -7,8 +7,9 @@
 #                      continue; a finished step is not run again
 #   --sbi=folder       the reference posteriors of the step `sbi`, see
 #                      tools/reproduce/sbi.R; without it that step is left out
-#   --uci=folder       the whole sets of the step `rows`, see tools/bench/rows.R;
-#                      without it kin40k and protein are left out there
+#   --uci=folder       the whole sets of the step `rows`, see
+#                      tools/bench/rows.R; without it kin40k and protein are
+#                      left out there
 #
 # Needs R, a C++17 compiler and a package repository: what the chosen steps need
 # is installed into a library of this project's own (tools/deps.R). Data are in
@@ -24,8 +25,8 @@ source(file.path(tools, "deps.R"))
 refuse_unknown(c("list", "quick"), c("only", "folder", "sbi", "uci"))
 
 # `needs`: purpose in tools/deps.R; `results`: option for the folder or file in
-# which the script keeps finished fits; `output`: it would replace results of the
-# repository; `quick`: its arguments for a small version
+# which the script keeps finished fits; `output`: it would replace results of
+# the repository; `quick`: its arguments for a small version
 step <- function(shows, script, time, needs, arguments = NULL, results = NULL,
                  output = FALSE, quick = "--quick") {
   list(
@@ -39,8 +40,8 @@ steps <- list(
     "minutes", "readme",
     quick = NULL
   ),
-  labels = step("wrong labels of iris", "reproduce/kgs_labels.R", "minutes",
-    "reproduce",
+  labels = step("wrong labels of iris", "reproduce/kgs_labels.R",
+    "half an hour", "reproduce",
     output = TRUE
   ),
   bark = step("microseconds per iteration", "bench/bark.R", "an hour",
@@ -90,7 +91,7 @@ steps <- list(
   srvm = step("srvm() beside kernlab", "bench/srvm.R", "minutes", "reproduce",
     "--readme"
   ),
-  kbr = step("kbr() with known posteriors", "reproduce/kbr.R", "minutes",
+  kbr = step("kbr() with known posteriors", "reproduce/kbr.R", "half an hour",
     "reproduce_kbr",
     results = "--cache", output = TRUE
   ),
@@ -118,7 +119,7 @@ if (is.null(sbi) && !flag("list") && "sbi" %in% chosen) {
 if (flag("list")) {
   for (name in chosen) {
     s <- steps[[name]]
-    cat(sprintf("%-14s %-10s %-44s %s\n", name, s$time, s$shows, s$script))
+    cat(sprintf("%-14s %-12s %-44s %s\n", name, s$time, s$shows, s$script))
   }
   quit("no")
 }
@@ -154,6 +155,9 @@ run_step <- function(name) {
   log <- file.path(folder, paste0(kind, ".log"))
   message(name, ": ", s$shows, " (", s$time, ") -> ", log)
   started <- proc.time()[["elapsed"]]
+  # Scripts without an option for results keep them where they run.
+  old <- setwd(folder)
+  on.exit(setwd(old))
   status <- system2(
     file.path(R.home("bin"), "Rscript"),
     shQuote(c(file.path(tools, s$script), arguments)),

@@ -116,7 +116,7 @@ test_that("the worst of each kind is named, with its meaning", {
     variable = names
   )
   expect_match(scales,
-    "f mixes: predictions can be used (R-hat up to 1, sizes of 200 or more)",
+    "f mixes: predictions and effects can be used (R-hat up to 1, sizes of 200 or more)",
     fixed = TRUE
   )
   expect_no_match(said, "f mixes")
