@@ -6,9 +6,10 @@ effect_least <- 0.01
 
 #' How much f changes with each predictor in each draw
 #'
-#' Its values are permuted among rows, in an order determined by the seed of the
-#' fit; the change is the root mean square over rows. For several classes f is a
-#' field minus the mean of all fields, on which probabilities depend.
+#' Its values are permuted among rows; the change is the root mean square over
+#' rows. Draws take turns with `n_orders` permutations, determined by the seed of
+#' the fit. For several classes f is a field minus the mean of all fields, on
+#' which probabilities depend.
 #' @param pools List of pools, one per field.
 #' @param class Number of the field; NULL: any of them.
 #' @param chosen Draws by number; `inputs` predictors by number.
@@ -17,20 +18,40 @@ effect_least <- 0.01
 bark_changes <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
   n <- nrow(fit$data$x)
   x <- fit$data$x[spread_over(n, min(n, most_rows)), , drop = FALSE]
-  orders <- with_local_seed(fit$seed, lapply(seq_len(ncol(x)), function(l) {
-    sample.int(nrow(x))
+  turns <- split(seq_along(chosen), permutation_turns(length(chosen)))
+  orders <- with_local_seed(fit$seed, lapply(turns, function(turn) {
+    replicate(ncol(x), sample.int(nrow(x)))
   }))
   of <- if (is.null(class)) seq_along(pools) else class
-  base <- relative_fields(fit, x, pools, chosen)
-  out <- vapply(inputs, function(l) {
-    permuted <- x
-    # Several inputs are permuted together.
-    permuted[, l] <- x[orders[[l[[1]]]], l]
-    moved <- relative_fields(fit, permuted, pools, chosen)
-    change <- lapply(of, function(k) sqrt(colMeans((moved[[k]] - base[[k]])^2)))
-    do.call(pmax, change)
-  }, numeric(length(chosen)))
-  matrix(out, length(chosen))
+  out <- matrix(0, length(chosen), length(inputs))
+  for (k in seq_along(turns)) {
+    draws <- chosen[turns[[k]]]
+    base <- relative_fields(fit, x, pools, draws)
+    out[turns[[k]], ] <- vapply(inputs, function(l) {
+      permuted <- x
+      # Several inputs are permuted together.
+      permuted[, l] <- x[orders[[k]][, l[[1]]], l]
+      moved <- relative_fields(fit, permuted, pools, draws)
+      do.call(pmax, lapply(of, function(k) {
+        sqrt(colMeans((moved[[k]] - base[[k]])^2))
+      }))
+    }, numeric(length(draws)))
+  }
+  out
+}
+
+# The permutation of each draw, by number
+permutation_turns <- function(draws, n_orders = 20) {
+  rep_len(seq_len(n_orders), draws)
+}
+
+# Standard errors: those of the chains, or of the permutations if they are
+# larger, since draws with the same permutation err together
+permuted_errors <- function(values, chains) {
+  turns <- permutation_turns(nrow(values))
+  means <- rowsum(values, turns) / as.vector(table(turns))
+  between <- sqrt(apply(means, 2, stats::var) / nrow(means))
+  pmax(monte_carlo_errors(values, chains), between)
 }
 
 # Whether a change is an effect: compared with a share of the standard deviation
@@ -89,8 +110,8 @@ effect_table <- function(fit, pools, class = NULL, ndraws = 400,
   share <- change_shares(changes)
   chains <- length(fit_runs(fit))
   out <- data.frame(
-    share = colMeans(share), share_se = monte_carlo_errors(share, chains),
-    effect = colMeans(effect), effect_se = monte_carlo_errors(effect, chains)
+    share = colMeans(share), share_se = permuted_errors(share, chains),
+    effect = colMeans(effect), effect_se = permuted_errors(effect, chains)
   )
   if (prior_draws > 0) {
     prior <- with_local_seed(fit$seed, {

@@ -15,26 +15,41 @@ effect_fit <- function(..., prior = bark_prior_paper(), iter = 150) {
   ), classes = "kb_warning_convergence")
 }
 
-#' How much f changes in each draw when a predictor is permuted
-moved <- function(fit, data, column, order) {
-  other <- data
-  other[[column]] <- other[[column]][order]
-  draws <- function(new) stats::predict(fit, new, type = "draws")
-  sqrt(rowMeans((draws(other) - draws(data))^2))
+#' How much f changes in each draw when predictor l is permuted: draws take turns
+#' with 20 permutations
+#' @param draws From data to f, draws x rows (x fields).
+#' @param size From changes of f to one number per draw (and field).
+moved <- function(fit, data, column, l, draws, size) {
+  p <- ncol(fit$data$x)
+  orders <- with_local_seed(fit$seed, replicate(
+    20, replicate(p, sample.int(nrow(data))), simplify = FALSE
+  ))
+  base <- draws(data)
+  each <- lapply(orders, function(order) {
+    other <- data
+    other[[column]] <- other[[column]][order[, l]]
+    as.matrix(size(draws(other) - base))
+  })
+  turn <- rep_len(1:20, nrow(base))
+  t(vapply(seq_along(turn), function(i) {
+    each[[turn[[i]]]][i, ]
+  }, each[[1]][1, ]))
 }
 
-orders_of <- function(fit, n, p) {
-  with_local_seed(fit$seed, lapply(seq_len(p), function(l) sample.int(n)))
+f_moved <- function(fit, data, column, l) {
+  drop(moved(fit, data, column, l,
+    function(new) stats::predict(fit, new, type = "draws"),
+    function(change) sqrt(rowMeans(change^2))
+  ))
 }
 
 test_that("effects agree with predictions for permuted rows", {
   for (scale in c(TRUE, FALSE)) {
     data <- transform(effect_data, y = 10 * (y - mean(y)))
     fit <- effect_fit(y ~ ., data, scale = scale)
-    orders <- orders_of(fit, 60, 3)
     out <- importance(fit, ndraws = 1000)
     change <- vapply(1:3, function(l) {
-      moved(fit, data, out$variable[[l]], orders[[l]])
+      as.vector(f_moved(fit, data, out$variable[[l]], l))
     }, numeric(300))
     moves <- change > 0.01 * stats::sd(data$y)
     expect_equal(out$effect, colMeans(moves))
@@ -46,7 +61,7 @@ test_that("effects agree with predictions for permuted rows", {
   fit <- effect_fit(y ~ ., classes)
   out <- importance(fit, ndraws = 1000)
   for (l in 1:3) {
-    change <- moved(fit, classes, out$variable[[l]], orders_of(fit, 60, 3)[[l]])
+    change <- f_moved(fit, classes, out$variable[[l]], l)
     expect_equal(out$effect[[l]], mean(change > 0.01))
   }
 })
@@ -60,6 +75,14 @@ test_that("with own scales shares of the change come first", {
   first <- out$variable[order(-out$share)]
   expect_match(shown[[3]], paste0("^ +", first[[1]], " "))
   expect_true(all(out$share > 0 & out$share_se > 0))
+})
+
+test_that("errors of shares are those over permutations", {
+  # Draws alike: only the 20 permutations differ.
+  turn <- permutation_turns(400)
+  values <- cbind(rep(stats::qnorm((1:20) / 21), 20))
+  expect_identical(turn[1:40], rep(1:20, 2))
+  expect_equal(permuted_errors(values, 4), stats::sd(values[1:20]) / sqrt(20))
 })
 
 test_that("predictors in the kernel without an effect do not count", {
@@ -82,15 +105,14 @@ test_that("predictors in the kernel without an effect do not count", {
 test_that("fields count only by their effect on probabilities", {
   flowers <- iris[seq(1, 150, 5), c(1, 3, 5)]
   fit <- effect_fit(Species ~ ., flowers)
-  orders <- orders_of(fit, 30, 2)
   draws <- function(x) {
     f <- stats::predict(fit, x, type = "draws")
     f - as.vector(apply(f, 1:2, mean))
   }
   each <- function(l) {
-    other <- flowers
-    other[[l]] <- other[[l]][orders[[l]]]
-    sqrt(apply((draws(other) - draws(flowers))^2, c(1, 3), mean)) > 0.01
+    moved(fit, flowers, l, l, draws, function(change) {
+      sqrt(apply(change^2, c(1, 3), mean))
+    }) > 0.01
   }
   for (l in 1:2) {
     found <- each(l)
