@@ -168,7 +168,8 @@ predict.kb_bark <- function(object, newdata, type = NULL,
       probs = !missing(probs), newy = !is.null(newy),
       ndraws = !is.null(ndraws), weights = !is.null(weights),
       times = !is.null(times)
-    ), bark_arguments(object, type, interval), "predict.kb_bark"
+    ), bark_arguments(object, type, interval), "predict.kb_bark",
+    object
   )
   level <- check_number(level, 0, 1, open = TRUE)
   rows <- bark_rows(

@@ -9,10 +9,10 @@
 #' @noRd
 NULL
 
-bad_argument <- function(x, arg, wanted) {
+bad_argument <- function(x, arg, wanted, hint = NULL) {
   kb_abort(c(
     "{.arg {arg}} must be {wanted}.",
-    x = "It is {describe(x)}."
+    x = "It is {describe(x)}.", i = hint
   ), "argument", argument = arg, value = x)
 }
 
@@ -35,8 +35,13 @@ describe <- function(x) {
   } else {
     paste(dim(x), collapse = " x ")
   }
-  article <- if (grepl("^[aeiou]", class(x)[[1]])) "an " else "a "
-  paste0(article, class(x)[[1]], " ", size)
+  paste(class_of(x), size)
+}
+
+# "a Date"
+class_of <- function(x) {
+  name <- class(x)[[1]]
+  paste(if (grepl("^[aeiou]", name, ignore.case = TRUE)) "an" else "a", name)
 }
 
 # A single finite number in a range

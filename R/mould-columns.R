@@ -176,7 +176,7 @@ clean_column <- function(v, column, name, arg) {
     wanted <- switch(column$kind,
       numeric = "numeric", matrix = paste(column$width, "numeric columns"),
       factor = , ordered = "a factor or character",
-      raw = describe(column$like)
+      raw = class_of(column$like)
     )
     refuse(arg, "columns",
       "has a column {.val {name}} that is not {wanted}, as in fitting.",

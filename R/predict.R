@@ -313,8 +313,9 @@ in_blocks <- function(fit, x, pool, f) {
 #' @param given Named: did the caller give the argument?
 #' @param used The arguments that this type uses.
 #' @param page The help page.
+#' @param fit The fit, where `interval` is among the arguments.
 #' @noRd
-refuse_ignored <- function(type, interval, given, used, page) {
+refuse_ignored <- function(type, interval, given, used, page, fit = NULL) {
   limits <- "interval" %in% used && !"probs" %in% used
   if (limits && interval != "none") used <- c(used, "level")
   ignored <- setdiff(names(given)[given], used)
@@ -325,9 +326,30 @@ refuse_ignored <- function(type, interval, given, used, page) {
     }
     kb_abort(c(
       "{.arg {ignored}} would have no effect with {.code {setting}}.",
+      i = if ("interval" %in% ignored) interval_hint(fit, interval),
       i = "See {.code ?{page}} for the arguments of each {.arg type}."
     ), "argument", argument = ignored)
   }
+}
+
+# The default `type` of classes has no interval, and users need not give it
+interval_hint <- function(fit, interval) {
+  types <- banded_types(fit, interval)
+  if (length(types) == 0) {
+    interval <- "credible"
+    types <- banded_types(fit, interval)
+  }
+  paste0(
+    "Here {.code interval = \"", interval, "\"} needs {.arg type} ",
+    paste0("{.val ", types, "}", collapse = " or "), "."
+  )
+}
+
+# The types with intervals of this kind
+banded_types <- function(fit, interval) {
+  Filter(function(type) {
+    "interval" %in% prediction_arguments(fit, type, interval)
+  }, family_of(fit)$types)
 }
 
 check_probs <- function(probs) {

@@ -98,7 +98,7 @@ predict.kb_srvm <- function(object, newdata,
     interval = interval != "none", level = !missing(level),
     probs = !missing(probs), newy = !is.null(newy), ndraws = !is.null(ndraws),
     weights = !is.null(weights)
-  ), bark_arguments(object, type, interval), "predict.kb_srvm")
+  ), bark_arguments(object, type, interval), "predict.kb_srvm", object)
   level <- check_number(level, 0, 1, open = TRUE)
   mixed <- check_new_mixed(object, NULL, NULL, offset)
   rows <- prediction_rows(
