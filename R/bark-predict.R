@@ -162,15 +162,16 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   object <- checked_fit(object, ...)
   type <- check_prediction_type(object, type)
   interval <- check_choice(interval, c("none", "credible", "prediction"))
+  used <- bark_arguments(object, type, interval)
   refuse_ignored(
     type, interval, c(
       interval = interval != "none", level = !missing(level),
       probs = !missing(probs), newy = !is.null(newy),
       ndraws = !is.null(ndraws), weights = !is.null(weights),
       times = !is.null(times)
-    ), bark_arguments(object, type, interval), "predict.kb_bark",
-    object
+    ), used, "predict.kb_bark", object
   )
+  tell_weights(object, used, missing(newdata), weights)
   level <- check_number(level, 0, 1, open = TRUE)
   rows <- bark_rows(
     object, newdata, newy, missing(newdata), type == "log_score", weights,

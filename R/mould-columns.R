@@ -147,6 +147,19 @@ check_levels <- function(columns, n, arg) {
   }
 }
 
+# Columns of the data that are inputs of kernels; the level of a factor may well
+# have no rows
+warn_constant <- function(x, columns) {
+  given <- x[, intersect(colnames(x), names(columns)), drop = FALSE]
+  constant <- colnames(given)[colSums(given != rep(given[1, ], each = nrow(x))) == 0]
+  if (length(constant) > 0 && nrow(x) > 1) {
+    kb_warn(c(
+      "{cli::qty(constant)}Column{?s} {.val {constant}} {?is/are} constant.",
+      i = "{cli::qty(constant)}{?It says/They say} nothing about the response."
+    ), "constant", columns = constant)
+  }
+}
+
 all_numeric <- function(columns) {
   all(vapply(columns, `[[`, "", "kind") == "numeric")
 }

@@ -201,6 +201,7 @@ new_mould <- function(x, y, weights, settled, names, na.action, arg, ...) {
   x <- pick_rows(x, fine)
   refuse_no_rows(x, arg)
   dimnames(x) <- list(NULL, make.unique(as.character(colnames(x))))
+  warn_constant(x, settled$columns)
   y <- pick_rows(y, fine)
   if (is.factor(y) && mould$outcome != "ordered") y <- droplevels(y)
   # New responses are matched to the levels of the fit.

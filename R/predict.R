@@ -267,6 +267,17 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
   rows
 }
 
+# The weights of the fit say nothing about new rows
+tell_weights <- function(fit, used, training, weights) {
+  if (!training && is.null(weights) && !is.null(fit$data$weights) &&
+    "weights" %in% used) {
+    kb_inform(c(
+      "The fit has weights; rows of {.arg newdata} are given weight 1.",
+      i = "{.arg weights} of {.fn predict} gives others, one per row."
+    ), "weights", .frequency = "once", .frequency_id = "kernelbayes_weights")
+  }
+}
+
 refuse_without_newdata <- function(given) {
   if (length(given) > 0) {
     kb_abort(c(
@@ -324,8 +335,10 @@ refuse_ignored <- function(type, interval, given, used, page, fit = NULL) {
     if (limits) {
       setting <- paste0(setting, ', interval = "', interval, '"')
     }
+    default <- !is.null(fit) && type == family_of(fit)$types[[1]]
     kb_abort(c(
-      "{.arg {ignored}} would have no effect with {.code {setting}}.",
+      "{.arg {ignored}} would have no effect with {.code {setting}}{
+       if (default) ', the default'}.",
       i = if ("interval" %in% ignored) interval_hint(fit, interval),
       i = "See {.code ?{page}} for the arguments of each {.arg type}."
     ), "argument", argument = ignored)
@@ -339,9 +352,9 @@ interval_hint <- function(fit, interval) {
     interval <- "credible"
     types <- banded_types(fit, interval)
   }
-  paste0(
-    "Here {.code interval = \"", interval, "\"} needs {.arg type} ",
-    paste0("{.val ", types, "}", collapse = " or "), "."
+  cli::format_inline(
+    "Here {.code interval = \"{interval}\"} needs {.arg type}
+     {.or {.val {types}}}."
   )
 }
 

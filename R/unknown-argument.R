@@ -43,7 +43,7 @@ argument_hint <- function(name, known, makers) {
     }
   }
   if (name == "subset" && "data" %in% known) {
-    return("Write {.code data = subset(data, )} with the condition.")
+    return("Choose rows by {.code data = subset(data, ...)}.")
   }
   # A kernel of the user's own needs its derivatives and scales.
   if (name == "kernel" && identical(makers$prior, "bark_prior")) {
