@@ -24,7 +24,8 @@
 #'   [bark()]: those of the rows of `newdata`.
 #' @param re_formula `NULL`: with the coefficients of groups. Groups that the fit
 #'   does not have (a message, `kb_message_new_groups`) get coefficients from
-#'   their distribution: integrated out in
+#'   their distribution, and missing ones give `NA`
+#'   (`kb_message_missing_groups`): integrated out in
 #'   means, intervals and log scores, drawn in draws and in intervals of
 #'   `"terms"` (the same for all rows of a group). `NA`: without groups.
 #' @param times For `"survival"`: finite numbers, in the units of the response.

@@ -27,7 +27,8 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
   }
   y <- without_offset(mould, located(family, mould$y), unscaled)
   scaling <- scaling_learn(
-    mould$x, if (!unscaled) y, !isFALSE(scale), isTRUE(scale)
+    mould$x, if (!unscaled) y, !isFALSE(scale),
+    isTRUE(scale) & may_take_logs(mould)
   )
   mixed <- mixed_settings(mould, prior, scaling, !isFALSE(scale), unscaled, y)
   settings <- list(

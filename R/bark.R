@@ -244,7 +244,8 @@
 #' max(1, 20 000 / n), the warmup has three quarters of that, and all are kept:
 #' enough for predictions; a warning says what has not mixed.
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
-#' `print()` says whether the chains have converged.
+#' `print()` says whether the chains have converged; those of another length, if
+#' there are two or more with 100 draws each, by the same numbers.
 #' The numbers depend on n and the model, not on the speed of the machine. With 300
 #' rows and 10 predictors the budget takes about 5 seconds of processor time.
 #'

@@ -151,11 +151,12 @@ check_levels <- function(columns, n, arg) {
 # have no rows
 warn_constant <- function(x, columns) {
   given <- x[, intersect(colnames(x), names(columns)), drop = FALSE]
-  constant <- colnames(given)[colSums(given != rep(given[1, ], each = nrow(x))) == 0]
+  same <- colSums(given != rep(given[1, ], each = nrow(x))) == 0
+  constant <- colnames(given)[same]
   if (length(constant) > 0 && nrow(x) > 1) {
     kb_warn(c(
       "{cli::qty(constant)}Column{?s} {.val {constant}} {?is/are} constant.",
-      i = "{cli::qty(constant)}{?It says/They say} nothing about the response."
+      i = "{cli::qty(constant)}{?It does/They do} not distinguish rows."
     ), "constant", columns = constant)
   }
 }

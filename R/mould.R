@@ -274,6 +274,7 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
   mixed <- new_mixed(mould, mixed, data)
   complete <- complete_cases(without_columns(data, limit_columns(mould)))
   if (!is.null(mixed)) {
+    tell_missing_groups(mould, mixed)
     complete <- complete &
       complete_cases(without_columns(mixed, limit_columns(mould)))
   }

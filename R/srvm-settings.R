@@ -22,7 +22,10 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   ard <- !is_dictionary(kernel) &&
     any(vapply(check_kernels(kernel), is_ard, NA))
   logs <- isTRUE(scale) && ard
-  scaling <- scaling_learn(mould$x, given, !isFALSE(scale), logs)
+  scaling <- scaling_learn(
+    mould$x, given, !isFALSE(scale),
+    logs & may_take_logs(mould)
+  )
   if (is_custom(kernel)) {
     scaling$map <- custom_map(kernel, scaling_x(scaling, mould$x))
     kernel <- kernel_linear()

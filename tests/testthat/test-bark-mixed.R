@@ -100,6 +100,13 @@ test_that("re_formula = NA leaves groups out, as a group's mean of 0 does", {
     expect_equal(predict(fits$numbers, new), without),
     class = "kb_message_new_groups"
   )
+  new$doc[[2]] <- NA
+  expect_message(
+    expect_identical(is.na(suppressMessages(predict(fits$numbers, new),
+      "kb_message_new_groups"
+    )), seq_len(5) == 2),
+    "missing in 1 row,", class = "kb_message_missing_groups"
+  )
   # Groups that are not looked at need not be given.
   new$clinic <- new$doc <- NULL
   expect_equal(predict(fits$numbers, new, re_formula = NA), without)

@@ -8,7 +8,7 @@ quick <- smc_control(particles = 30, n_moves = 2)
 small <- function(..., control = quick, seed = 1) {
   suppressWarnings(
     srvm(..., control = control, seed = seed),
-    classes = "kb_warning_no_spread"
+    classes = c("kb_warning_no_spread", "kb_warning_constant")
   )
 }
 
