@@ -294,6 +294,7 @@ sigma.kb_bark <- function(object, ...) {
 #'   control = mcmc_control(chains = 1, warmup = 100, iter = 50), seed = 1
 #' )
 #' coef(fit, draw = 50)
+#' @order 1
 #' @export
 coef.kb_bark <- function(object, draw, ...) {
   object <- checked_fit(object, ...)

@@ -45,7 +45,7 @@
 #'   of a new response, given `weights`, a vector of length n; with a credible
 #'   interval a matrix n x 3.
 #'
-#' For probit fits:
+#' For two classes, with either link:
 #' * `"class"`: a factor of length n, the class whose probability is above one
 #'   half (the first level where they are equal).
 #' * `"prob"`: posterior predictive probabilities, a matrix n x 2 with the
@@ -92,8 +92,7 @@
 #' * `"log_score"`: log probabilities of the counts.
 #'
 #' For numbers of successes `"response"` (the probability of a success, with a
-#' credible interval), `"link"`, `"draws"` and `"log_score"` as above; for two
-#' classes with the logit link the types of probit fits.
+#' credible interval), `"link"`, `"draws"` and `"log_score"` as above.
 #'
 #' For responses that may be censored, Weibull, log-normal or normal ones:
 #' * `"response"`: of times the posterior predictive median (they have no mean,
@@ -126,7 +125,7 @@
 #'
 #' Means, quantiles and densities integrate over the coefficients exactly given
 #' the other parameters, which gives less Monte Carlo error than averaging
-#' draws. The probability of the second level is the mean of
+#' draws. With a probit link the probability of the second level is the mean of
 #' \eqn{\Phi(m / \sqrt{1 + v})}{Phi(m / sqrt(1 + v))} over the means m and
 #' variances v of f given each draw, and so differs from the probability at the
 #' mean of f; those of ordered classes are computed likewise. Those of several
@@ -153,6 +152,7 @@
 #' predict(fit, new, type = "quantile", probs = c(0.1, 0.5, 0.9))
 #' dim(predict(fit, new, type = "draws"))
 #' predict(fit, new, type = "log_score")
+#' @order 1
 #' @export
 predict.kb_bark <- function(object, newdata, type = NULL,
                             interval = c("none", "credible", "prediction"),

@@ -129,6 +129,7 @@ srvm_parameters <- function(fit, pool) {
 #'   control = mcmc_control(chains = 2, warmup = 100, iter = 90), seed = 1
 #' )
 #' posterior::summarise_draws(as_draws(fit), "mean", "sd", "rhat")
+#' @order 1
 #' @export
 as_draws.kb_bark <- function(x, ...) {
   x <- checked_fit(x, ...)
