@@ -121,7 +121,9 @@ noise_line <- function(x, sigma, show) {
   )
 }
 
-noise_label <- function(x) formatC(paste0("  ", noise_words(x), ":"), width = -16)
+noise_label <- function(x) {
+  formatC(paste0("  ", noise_words(x), ":"), width = -16)
+}
 
 # What sigma is: of Student's and of Weibull noise no standard deviation
 noise_words <- function(x) {

@@ -204,7 +204,8 @@ refuse_rows <- function(iter, ...) {
   rows <- intersect(names(list(...)), c("newdata", "newx", "newy", "data"))
   if (length(rows) > 0 || length(dim(iter)) == 2) {
     kb_abort(c(
-      "Fits of {.fn bark}, or of {.fn srvm} by Markov chains, take no new rows.",
+      "Fits of {.fn bark}, or of {.fn srvm} by Markov chains, take no new
+       rows.",
       x = if (length(rows) > 0) {
         "{.arg {rows}} was given."
       } else {

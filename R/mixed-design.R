@@ -328,7 +328,8 @@ tell_missing_groups <- function(mould, mixed) {
     n <- sum(!complete_cases(mixed[columns]))
     if (n > 0) {
       kb_inform(c(
-        "{.code {group$label}} is missing in {n} row{?s}, whose prediction is NA.",
+        "{.code {group$label}} is missing in {n} row{?s}, whose prediction is
+         NA.",
         i = "A name not seen in fitting stands for an unknown group;
              {.code re_formula = NA} predicts without groups."
       ), "missing_groups")

@@ -121,7 +121,8 @@ tell_text <- function(y, arg) {
       "The response {.arg {arg}} is text, and so has {classes} classes, but
        looks like numbers.",
       x = if (length(odd) > 0) "These are not numbers: {.val {odd}}.",
-      i = "{.fn as.numeric} makes numbers of text, {.fn factor} confirms classes."
+      i = "{.fn as.numeric} makes numbers of text, {.fn factor} confirms
+           classes."
     ), "text")
   }
 }

@@ -738,7 +738,7 @@ test_that("a response of numbers as text is told", {
   expect_message(tell(numbers), "is text, and so has 20 classes",
     class = "kb_message_text"
   )
-  expect_message(tell(replace(numbers, 3, "unknown")), "not numbers: \"unknown\"")
+  expect_message(tell(replace(numbers, 3, "none")), "not numbers: \"none\"")
   expect_quiet(factor(numbers))
   expect_quiet(rep(c("0", "1"), 10))
   expect_quiet(rep(c("a", "b", "3", "c"), 5))
