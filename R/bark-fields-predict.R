@@ -22,7 +22,7 @@ predict.kb_bark_multinomial <- function(object, newdata, type = NULL,
       interval = interval != "none", level = !missing(level),
       probs = !is.null(probs), newy = !is.null(newy),
       ndraws = !is.null(ndraws), weights = !is.null(weights)
-    ), used, "predict.kb_bark"
+    ), used, "predict.kb_bark", object
   )
   level <- check_number(level, 0, 1, open = TRUE)
   rows <- prediction_rows(

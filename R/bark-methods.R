@@ -115,12 +115,20 @@ kernels_lines <- function(x, copies, show) {
 }
 
 noise_line <- function(x, sigma, show) {
-  normal <- !is_student_prior(x$settings$prior) &&
-    !identical(x$settings$family, "weibull")
   paste0(
-    "  noise ", if (!normal) "scale:  " else "sd:     ", show(mean(sigma)), " ", range_of(sigma, show),
+    noise_label(x), show(mean(sigma)), " ", range_of(sigma, show),
     if (learns_df(x)) df_part(x, show), "\n"
   )
+}
+
+noise_label <- function(x) {
+  formatC(paste0("  ", noise_words(x), ":"), width = -16)
+}
+
+# What sigma is: of Student's and of Weibull noise no standard deviation
+noise_words <- function(x) {
+  weibull <- identical(x$settings$family, "weibull")
+  if (weibull || is_student(x$settings)) "noise scale" else "noise sd"
 }
 
 df_part <- function(fit, show) {
@@ -276,7 +284,8 @@ sigma.kb_bark <- function(object, ...) {
 #'   frame per factor, each row the coefficients of a group, linear ones
 #'   included. With `draw`, of kernels: named vector (with several unordered
 #'   classes a list of them, one per field) in units of the response (of f in classification): `(Intercept)`
-#'   and, for each training row that is a centre in this draw, its number. f is
+#'   and, for each training row that is a centre in this draw, its number (more
+#'   than once where several kernels have this centre). f is
 #'   the intercept plus the sum of coefficients times kernel. Kernels whose
 #'   centre is not a row are named `kernel 1`, `kernel 2` and so on.
 #' @section Errors: Without `draw` and without terms beside kernels,
@@ -287,6 +296,7 @@ sigma.kb_bark <- function(object, ...) {
 #'   control = mcmc_control(chains = 1, warmup = 100, iter = 50), seed = 1
 #' )
 #' coef(fit, draw = 50)
+#' @order 1
 #' @export
 coef.kb_bark <- function(object, draw, ...) {
   object <- checked_fit(object, ...)

@@ -214,11 +214,7 @@ varying_line <- function(fit, show, most = 4) {
   if (more > 0) names <- c(utils::head(names, most), paste(more, "more"))
   range <- noise_range(fit)
   paste0(
-    if (is_student_prior(fit$settings$prior)) {
-      "  noise scale:  "
-    } else {
-      "  noise sd:     "
-    }, show(range[[1]]), " to ", show(range[[2]]),
+    noise_label(fit), show(range[[1]]), " to ", show(range[[2]]),
     " over the rows, varies with ", toString(names),
     if (learns_df(fit)) {
       paste0("\n                ", sub("^, ", "", df_part(fit, show)))

@@ -88,7 +88,7 @@ bark_trace_labels <- function(x) {
   c(
     J = "number of kernels",
     if (has_noise(x)) {
-      c(sigma = "noise sd")
+      c(sigma = noise_words(x))
     } else if (!is_prior_only(x)) {
       c(log_lik = "log likelihood")
     }

@@ -24,7 +24,8 @@
 #'   [bark()]: those of the rows of `newdata`.
 #' @param re_formula `NULL`: with the coefficients of groups. Groups that the fit
 #'   does not have (a message, `kb_message_new_groups`) get coefficients from
-#'   their distribution: integrated out in
+#'   their distribution, and missing ones give `NA`
+#'   (`kb_message_missing_groups`): integrated out in
 #'   means, intervals and log scores, drawn in draws and in intervals of
 #'   `"terms"` (the same for all rows of a group). `NA`: without groups.
 #' @param times For `"survival"`: finite numbers, in the units of the response.
@@ -44,7 +45,7 @@
 #'   of a new response, given `weights`, a vector of length n; with a credible
 #'   interval a matrix n x 3.
 #'
-#' For probit fits:
+#' For two classes, with either link:
 #' * `"class"`: a factor of length n, the class whose probability is above one
 #'   half (the first level where they are equal).
 #' * `"prob"`: posterior predictive probabilities, a matrix n x 2 with the
@@ -91,8 +92,7 @@
 #' * `"log_score"`: log probabilities of the counts.
 #'
 #' For numbers of successes `"response"` (the probability of a success, with a
-#' credible interval), `"link"`, `"draws"` and `"log_score"` as above; for two
-#' classes with the logit link the types of probit fits.
+#' credible interval), `"link"`, `"draws"` and `"log_score"` as above.
 #'
 #' For responses that may be censored, Weibull, log-normal or normal ones:
 #' * `"response"`: of times the posterior predictive median (they have no mean,
@@ -125,7 +125,7 @@
 #'
 #' Means, quantiles and densities integrate over the coefficients exactly given
 #' the other parameters, which gives less Monte Carlo error than averaging
-#' draws. The probability of the second level is the mean of
+#' draws. With a probit link the probability of the second level is the mean of
 #' \eqn{\Phi(m / \sqrt{1 + v})}{Phi(m / sqrt(1 + v))} over the means m and
 #' variances v of f given each draw, and so differs from the probability at the
 #' mean of f; those of ordered classes are computed likewise. Those of several
@@ -152,6 +152,7 @@
 #' predict(fit, new, type = "quantile", probs = c(0.1, 0.5, 0.9))
 #' dim(predict(fit, new, type = "draws"))
 #' predict(fit, new, type = "log_score")
+#' @order 1
 #' @export
 predict.kb_bark <- function(object, newdata, type = NULL,
                             interval = c("none", "credible", "prediction"),
@@ -162,14 +163,16 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   object <- checked_fit(object, ...)
   type <- check_prediction_type(object, type)
   interval <- check_choice(interval, c("none", "credible", "prediction"))
+  used <- bark_arguments(object, type, interval)
   refuse_ignored(
     type, interval, c(
       interval = interval != "none", level = !missing(level),
       probs = !missing(probs), newy = !is.null(newy),
       ndraws = !is.null(ndraws), weights = !is.null(weights),
       times = !is.null(times)
-    ), bark_arguments(object, type, interval), "predict.kb_bark"
+    ), used, "predict.kb_bark", object
   )
+  tell_weights(object, used, missing(newdata), weights)
   level <- check_number(level, 0, 1, open = TRUE)
   rows <- bark_rows(
     object, newdata, newy, missing(newdata), type == "log_score", weights,

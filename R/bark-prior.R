@@ -52,8 +52,8 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   a number between 0 and p: it determines b by p a / (a + b) = `n_signals`
 #'   once p is known (Ley and Steel, 2009). Only for the types that select.
 #' @param noise Prior of the noise, in squared units of the response that the
-#'   model sees: [noise_gamma()], [fixed()], or [ig()], which is the same
-#'   distribution as `noise_gamma()`. `NULL` is `noise_gamma(1.5, rate)`, with
+#'   model sees: [noise_gamma()], [fixed_variance()], or [ig()], which is the
+#'   same distribution as `noise_gamma()`. `NULL` is `noise_gamma(1.5, rate)`, with
 #'   the rate at which the noise standard deviation has probability 0.9 of being
 #'   less than the residual standard deviation of the linear regression of the
 #'   response on the predictors (the rule of Chipman, George and McCulloch,

@@ -31,7 +31,8 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
       response.")
   }
   scaling <- scaling_learn(
-    mould$x, if (!unscaled) y, !isFALSE(scale), isTRUE(scale)
+    mould$x, if (!unscaled) y, !isFALSE(scale),
+    isTRUE(scale) & may_take_logs(mould)
   )
   mixed <- mixed_settings(mould, prior, scaling, !isFALSE(scale), unscaled, y)
   settings <- list(

@@ -78,8 +78,9 @@
 #' * `offset(o)` is added as it is; on the latent scale for classes.
 #'
 #' With `x` and `y` give `linear`, `groups` and `offset` instead.
-#' [fixef()][fixef.kb_bark], [ranef()][fixef.kb_bark] and
-#' [VarCorr()][fixef.kb_bark] have the coefficients; `predict(type = "terms")`
+#' [nlme::fixef()][fixef.kb_bark], [nlme::ranef()][fixef.kb_bark] and
+#' [nlme::VarCorr()][fixef.kb_bark] (or those of lme4) have the coefficients;
+#' `coef()` has them without another package; `predict(type = "terms")`
 #' each component; [exposure_effects()] the summaries of Bayesian kernel machine
 #' regression. [bark_prior()] describes the priors. All coefficients of linear
 #' terms and of groups are integrated out while kernels move, of several factors
@@ -243,7 +244,8 @@
 #' max(1, 20 000 / n), the warmup has three quarters of that, and all are kept:
 #' enough for predictions; a warning says what has not mixed.
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
-#' `print()` says whether the chains have converged.
+#' `print()` says whether the chains have converged; those of another length, if
+#' there are two or more with 100 draws each, by the same numbers.
 #' The numbers depend on n and the model, not on the speed of the machine. With 300
 #' rows and 10 predictors the budget takes about 5 seconds of processor time.
 #'
@@ -364,9 +366,10 @@
 #' `kb_error_infinite`, `kb_error_outcome` (a response of the wrong type, or of
 #' a single class), and for terms beside kernels `kb_error_groups` (groups with
 #' one level, or a level per row; slopes that are not numbers). For several unordered classes, levels without rows are
-#' dropped with a warning (`kb_warning_empty_level`). A predictor that is nearly
-#' unique per row, possibly an identifier, gives a warning, too
-#' (`kb_warning_levels`). An interrupt or a time limit gives a warning
+#' dropped with a warning (`kb_warning_empty_level`). A factor with more than 50
+#' levels and more than half as many levels as rows may identify the rows: it
+#' gives a warning, too (`kb_warning_levels`). So do constant columns
+#' (`kb_warning_constant`). An interrupt or a time limit gives a warning
 #' (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with the draws
 #' so far, which `update()` continues. [noise_improper()] warns with
 #' `kb_warning_improper`.

@@ -35,8 +35,13 @@ describe <- function(x) {
   } else {
     paste(dim(x), collapse = " x ")
   }
-  article <- if (grepl("^[aeiou]", class(x)[[1]])) "an " else "a "
-  paste0(article, class(x)[[1]], " ", size)
+  paste(class_of(x), size)
+}
+
+# "a Date"
+class_of <- function(x) {
+  name <- class(x)[[1]]
+  paste(if (grepl("^[aeiou]", name, ignore.case = TRUE)) "an" else "a", name)
 }
 
 # A single finite number in a range

@@ -180,7 +180,7 @@ augment_response <- function(x, new) {
 #' @param conf.int,conf.level For `tidy()`: add intervals? Their probability.
 #' @param interval For `augment()`: `"prediction"` (for responses, the default
 #'   of fits of numbers) or `"credible"` (for f, the expected count or the
-#'   probability, the only choice for probit fits).
+#'   probability, the only choice for classes).
 #' @param ... For `augment()`: arguments `linear`, `groups`, `offset` and
 #'   `re_formula` of [predict()][predict.kb_bark]. Unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits; for
@@ -196,7 +196,7 @@ augment_response <- function(x, new) {
 #'   `nobs`, `J`, `sigma`, `rhat` (the largest), `ess_bulk` (the smallest),
 #'   `draws`, `seconds`. `augment()`: the data with `.fitted` (mean of f,
 #'   expected count, or probability of the second level), `.lower`, `.upper` (rows of `newdata`
-#'   have weight 1), in probit fits `.class`, and, where the response is known,
+#'   have weight 1), for two classes `.class`, and, where the response is known,
 #'   `.resid` (see [residuals.kb_fit()]). For more than two classes `.class` and
 #'   `.prob_<level>` for each class instead of `.fitted`, `.lower`, `.upper`;
 #'   for unordered classes `tidy()` has `J`, `J[class]` and `d[class]`.
@@ -212,6 +212,7 @@ augment_response <- function(x, new) {
 NULL
 
 #' @rdname tidy.kb_bark
+#' @order 1
 #' @export
 tidy.kb_bark <- function(x, conf.int = TRUE, conf.level = 0.9,
                          ...) {

@@ -129,6 +129,7 @@ srvm_parameters <- function(fit, pool) {
 #'   control = mcmc_control(chains = 2, warmup = 100, iter = 90), seed = 1
 #' )
 #' posterior::summarise_draws(as_draws(fit), "mean", "sd", "rhat")
+#' @order 1
 #' @export
 as_draws.kb_bark <- function(x, ...) {
   x <- checked_fit(x, ...)
@@ -181,8 +182,10 @@ as_draws_df.kb_bark <- as_draws.kb_bark
 #'   come from and the variables
 #'   * `q`: rate of wrong labels, a constant where it is known; with
 #'     [noise_class()] `q[class]`, one for each class;
-#'   * `errors`: number of wrong labels;
+#'   * `errors`: the number of wrong labels expected given f and the rate, which
+#'     varies less than the number itself;
 #'   * `log_lik`: log likelihood of all labels given f and the rate;
+#'   * `log_nugget`, where it is learned, and `log_bandwidth[i]` likewise;
 #'   * `f[i]`: f at row i for a direction of unit length, for at most ten
 #'     training rows (with more than two classes f of the first class);
 #'     [`predict(type = "draws")`][predict.kb_kgs] gives all.
@@ -195,7 +198,8 @@ as_draws.kb_kgs <- function(x, ...) {
   x <- checked_fit(x, ...)
   chains <- chain_matrices(x)
   chains <- c(
-    kgs_rates(x, chains), chains[c("errors", "log_lik")], first_function(x)
+    kgs_rates(x, chains), chains[setdiff(names(chains), kgs_rate_names(x))],
+    watched_scales(x), first_function(x)
   )
   draws <- data.frame(lapply(chains, as.vector), check.names = FALSE)
   draws$.chain <- as.vector(col(chains$errors))

@@ -397,7 +397,8 @@ print.kb_mcmc_control <- function(x, ...) {
 
 #' Priors of a variance
 #'
-#' `ig()` is the inverse gamma distribution, `fixed()` a known variance.
+#' `ig()` is the inverse gamma distribution, `fixed_variance()` a known
+#' variance.
 #'
 #' The density of `ig(shape, scale)` at the variance v is proportional to
 #' \eqn{v^{-shape - 1} \exp(-scale / v)}{v^(-shape - 1) exp(-scale / v)}; its
@@ -417,7 +418,7 @@ print.kb_mcmc_control <- function(x, ...) {
 #'   class `kb_error_argument`.
 #' @examples
 #' ig(1, 0.01)
-#' fixed(0.1^2)
+#' fixed_variance(0.1^2)
 #' @name variance_prior
 NULL
 
@@ -435,7 +436,7 @@ ig <- function(shape, scale) {
 
 #' @rdname variance_prior
 #' @export
-fixed <- function(variance) {
+fixed_variance <- function(variance) {
   structure(
     list(variance = check_number(variance, 0, open = TRUE)),
     class = c("kb_fixed", "kb_variance_prior")
@@ -445,7 +446,7 @@ fixed <- function(variance) {
 check_variance_prior <- function(x, arg = rlang::caller_arg(x)) {
   # Improper ones come from srvm_prior_paper() alone.
   if (!inherits(x, c("kb_ig", "kb_fixed"))) {
-    bad_argument(x, arg, "`ig(shape, scale)` or `fixed(variance)`")
+    bad_argument(x, arg, "`ig(shape, scale)` or `fixed_variance(variance)`")
   }
   x
 }
@@ -470,7 +471,7 @@ format.kb_ig_improper <- function(x, digits = 4, ...) {
 
 #' @export
 format.kb_fixed <- function(x, digits = 4, ...) {
-  paste0("fixed(", format(x$variance, digits = digits), ")")
+  paste0("fixed_variance(", format(x$variance, digits = digits), ")")
 }
 
 #' @export

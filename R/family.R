@@ -83,7 +83,7 @@ check_family <- function(family, more = character()) {
       if (length(named) > 0) {
         paste0(", or one of ", paste0("\"", named, "\"", collapse = ", "))
       }
-    ))
+    ), family_name_hint(given, c("binomial", srvm_families, more)))
   }
   code <- paste0(family$family, "(\"", family$link, "\")")
   if (!code %in% codes) {
@@ -94,6 +94,16 @@ check_family <- function(family, more = character()) {
     ), "argument", argument = "family")
   }
   names(known)[[match(code, codes)]]
+}
+
+# What a user of this name may want
+family_name_hint <- function(name, known) {
+  near <- if (rlang::is_string(name)) nearest_name(name, known)
+  if (!is.null(near)) {
+    paste0("Did you mean {.val ", near, "}?")
+  } else if (is.character(name) && any(c("t", "student") %in% name)) {
+    "Student's t noise is {.arg df} of the prior."
+  }
 }
 
 # What a user of this family object may want

@@ -129,6 +129,7 @@
 #' plot(importance(fit))
 #' new <- sim_friedman(60, p = 7, seed = 2)
 #' importance(fit, method = "permutation", newdata = new, seed = 1)
+#' @order 1
 #' @export
 importance <- function(object, ...) UseMethod("importance")
 
@@ -138,6 +139,7 @@ importance.default <- function(object, ...) {
 }
 
 #' @rdname importance
+#' @order 2
 #' @export
 importance.kb_bark <- function(object, level = 0.9,
                                method = c("inclusion", "permutation"),

@@ -263,7 +263,9 @@ kbr_settings <- function(mould, eps, delta, rank, tol, method, normalize,
     support = if (adjusted) check_support(support, mould$y), scale = scale,
     scaling = list(
       states = scaling_learn(mould$y, factor(), scale),
-      observations = scaling_learn(mould$x, factor(), scale, logs = adjusted)
+      observations = scaling_learn(
+        mould$x, factor(), scale, adjusted & may_take_logs(mould)
+      )
     )
   ))
 }

@@ -19,8 +19,10 @@
 #' factors become an indicator for each level; novel levels in new data give
 #' `NA` and a warning. Columns of a matrix without names are called `x1`, `x2`
 #' and so on. Columns of other numeric classes, such as those of package units,
-#' are read as plain numbers. Dates, times and columns of lists are errors:
-#' convert them, for example with `as.numeric()` in the formula.
+#' are read as plain numbers. Dates and times become numbers, with a message
+#' that says in which unit. To kernels ordered factors are the scores 1, 2, ...
+#' of their levels, also with a message. Columns of lists and complex numbers
+#' are errors.
 #'
 #' Character row names of a data frame or matrix are kept in `fitted()`,
 #' `residuals()`, `predict()` (except in draws) and `augment()`. Other tables
@@ -65,9 +67,10 @@ when_loaded <- function(package, f) {
 #' @srrstats {G2.1a} They give its type; the section on data says what columns
 #'   may be.
 #' @srrstats {G2.3b} The section on strings says that they are case sensitive.
-#' @srrstats {G2.9} What loses information (novel levels) is a warning, or an
-#'   error (dates, units of time, other columns); what adds some (indicators of
-#'   strings, names of columns without any) is said in the section on data.
+#' @srrstats {G2.9} What loses information (novel levels, units of time, the
+#'   order of factors) is a warning or a message, or an error (other columns);
+#'   what adds some (indicators of strings, names of columns without any) is
+#'   said in the section on data.
 #' @srrstats {RE1.2} The section on data, and `x` and `data` of each help page.
 #' @srrstats {RE1.3a} The section on data says which results have names of rows
 #'   and which have none.

@@ -74,7 +74,8 @@ describe_noise <- function(x, show) {
     } else {
       paste(rates, vapply(chains[rates], range, ""), collapse = ", ")
     },
-    "\n  wrong labels: ", range(chains$errors), " of ", x$time, "\n"
+    "\n  wrong labels: ", range(chains$errors), " of ", x$time,
+    ", expected\n"
   )
 }
 

@@ -48,7 +48,10 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   check_class(prior, "kb_kgs_prior", "`kgs_prior()`")
   check_kernel(kernel)
   logs <- isTRUE(scale) && learned_bandwidths(kernel) != "none"
-  scaling <- scaling_learn(mould$x, mould$y, !isFALSE(scale), logs)
+  scaling <- scaling_learn(
+    mould$x, mould$y, !isFALSE(scale),
+    logs & may_take_logs(mould)
+  )
   x <- scaling_x(scaling, mould$x)
   kernel <- resolve_kgs_kernel(kernel, x)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]

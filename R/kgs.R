@@ -151,10 +151,12 @@
 #' Invalid input is an error of class `kb_error` and a more specific class, e.g.
 #' `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
 #' `kb_error_outcome`; `kb_error_not_separable` where `noise = 0` and every
-#' direction makes an error. A predictor that is nearly unique per row, possibly
-#' an identifier, gives a warning (`kb_warning_levels`). An interrupt or a time
-#' limit gives a warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and
-#' a fit with the draws so far, which [`update()`][update.kb_kgs] continues.
+#' direction makes an error. A factor with more than 50 levels and more than
+#' half as many levels as rows may identify the rows: it gives a warning
+#' (`kb_warning_levels`). So do constant columns (`kb_warning_constant`). An
+#' interrupt or a time limit gives a warning (`kb_warning_interrupted`,
+#' `kb_warning_time_limit`) and a fit with the draws so far, which
+#' [`update()`][update.kb_kgs] continues.
 #'
 #' @references
 #' Graepel, T. and Herbrich, R. (2001). The kernel Gibbs sampler. *Advances in

@@ -17,7 +17,7 @@ print_chains <- function(x, title, describe, digits, iterations = NULL) {
     describe(x, show),
     "  chains:       ", length(x$runs), ", ",
     counted(x$control$iter, "iteration"), " after ", x$control$warmup,
-    iterations, budget_words(x), "\n",
+    iterations, converged_words(x), "\n",
     mixing_line(x, show),
     time_line(x),
     incomplete_line(x),
@@ -26,16 +26,22 @@ print_chains <- function(x, title, describe, digits, iterations = NULL) {
   invisible(x)
 }
 
-# How a run that goes on until it has converged ended
-budget_words <- function(fit) {
+# Have the chains converged? By the thresholds of a run that goes on until then,
+# otherwise by those of the warning
+converged_words <- function(fit) {
   until <- fit$control$until
-  if (is.null(until) || fit$status != "complete") {
+  fixed <- is.null(until)
+  if (fit$status != "complete" || fixed && !can_judge_chains(fit)) {
     return(NULL)
   }
-  if (nrow(unmet_convergence(fit, until)) == 0) {
+  if (nrow(unmet_convergence(fit, if (fixed) trusted_mixing else until)) == 0) {
     return(": converged")
   }
-  ": budget used up, not converged"
+  if (fixed) ": not converged" else ": budget used up, not converged"
+}
+
+can_judge_chains <- function(fit) {
+  length(short_words(fit)) == 0 && !all(is.na(chain_mixing(fit)$rhat))
 }
 
 # Says in advance how long such a run may take

@@ -50,8 +50,8 @@ warn_mixing <- function(fit, poor) {
       "The effective sample size is low: down to {shown$size} (R-hat is up to
        {shown$rhat})."
     },
-    "*" = "{nrow(poor)} of {all} quantities are affected. The worst of each
-           kind:",
+    "*" = "{nrow(poor)} of {all} quantities {cli::qty(nrow(poor))}{?is/are}
+           affected. The worst of each kind:",
     mixing_bullets(fit, worst_of_kinds(poor)),
     v = function_mixing(chain_mixing(fit), poor),
     i = "{.code update(fit, iter = {more_iterations(fit, size)})} continues;
@@ -187,8 +187,10 @@ mixing_bullets <- function(fit, table) {
   lines <- paste0(
     watched_words(fit, table$variable), ": R-hat ",
     vapply(table$rhat, format, "", digits = 4), ", effective sample size ",
-    vapply(table$ess_bulk, size, ""), " (bulk) and ",
-    vapply(table$ess_tail, size, ""), " (tails)"
+    vapply(table$ess_bulk, size, ""), " (bulk)",
+    ifelse(is.na(table$ess_tail), "", paste0(
+      " and ", vapply(table$ess_tail, size, ""), " (tails)"
+    ))
   )
   stats::setNames(gsub("([{}])", "\\1\\1", lines), rep("x", length(lines)))
 }

@@ -170,7 +170,7 @@ update.kb_mcmc <- function(object, iter = NULL, time_limit = NULL,
                            progress = NULL, until = NULL, ...) {
   started <- now()
   refuse_new_formula(iter)
-  refuse_rows(...)
+  refuse_rows(iter, ...)
   object <- checked_fit(object, ...)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   continue_chains(
@@ -200,12 +200,17 @@ continue_chains <- function(fit, iter, progress, started, time_limit,
   run_fit(fit, progress, started, time_limit)
 }
 
-refuse_rows <- function(...) {
-  rows <- intersect(names(list(...)), c("newdata", "newx", "newy"))
-  if (length(rows) > 0) {
+refuse_rows <- function(iter, ...) {
+  rows <- intersect(names(list(...)), c("newdata", "newx", "newy", "data"))
+  if (length(rows) > 0 || length(dim(iter)) == 2) {
     kb_abort(c(
-      "Rows cannot be added to Markov chains.",
-      x = "{.arg {rows}} was given.",
+      "Fits of {.fn bark}, or of {.fn srvm} by Markov chains, take no new
+       rows.",
+      x = if (length(rows) > 0) {
+        "{.arg {rows}} was given."
+      } else {
+        "{.arg iter}, the first argument, is {describe(iter)}."
+      },
       i = "Fit all rows again, or use {.fn srvm} with {.code method = \"smc\"},
            which adds them one at a time."
     ), "not_defined")

@@ -325,6 +325,22 @@ group_matrix <- function(group, data, off = FALSE) {
   out
 }
 
+# A group that is not known need not be missing
+tell_missing_groups <- function(mould, mixed) {
+  for (group in if (!isTRUE(mould$mixed$off)) mould$mixed$groups) {
+    columns <- unlist(lapply(group$keys, all.vars))
+    n <- sum(!complete_cases(mixed[columns]))
+    if (n > 0) {
+      kb_inform(c(
+        "{.code {group$label}} is missing in {n} row{?s}, whose prediction is
+         NA.",
+        i = "A name not seen in fitting stands for an unknown group;
+             {.code re_formula = NA} predicts without groups."
+      ), "missing_groups")
+    }
+  }
+}
+
 tell_new_groups <- function(label, names) {
   if (length(names) > 0) {
     kb_inform(c(

@@ -147,6 +147,20 @@ check_levels <- function(columns, n, arg) {
   }
 }
 
+# Columns of the data that are inputs of kernels; the level of a factor may well
+# have no rows
+warn_constant <- function(x, columns) {
+  given <- x[, intersect(colnames(x), names(columns)), drop = FALSE]
+  same <- colSums(given != rep(given[1, ], each = nrow(x))) == 0
+  constant <- colnames(given)[same]
+  if (length(constant) > 0 && nrow(x) > 1) {
+    kb_warn(c(
+      "{cli::qty(constant)}Column{?s} {.val {constant}} {?is/are} constant.",
+      i = "{cli::qty(constant)}{?It does/They do} not distinguish rows."
+    ), "constant", columns = constant)
+  }
+}
+
 all_numeric <- function(columns) {
   all(vapply(columns, `[[`, "", "kind") == "numeric")
 }
@@ -176,7 +190,7 @@ clean_column <- function(v, column, name, arg) {
     wanted <- switch(column$kind,
       numeric = "numeric", matrix = paste(column$width, "numeric columns"),
       factor = , ordered = "a factor or character",
-      raw = describe(column$like)
+      raw = class_of(column$like)
     )
     refuse(arg, "columns",
       "has a column {.val {name}} that is not {wanted}, as in fitting.",

@@ -95,7 +95,10 @@ outcome_matrix <- function(y, arg) {
 
 outcome_classes <- function(y, levels, arg) {
   if (is.null(levels)) {
-    if (is.character(y)) y <- factor(y, known_levels(y))
+    if (is.character(y)) {
+      tell_text(y, arg)
+      y <- factor(y, known_levels(y))
+    }
     return(factor(y, ordered = FALSE))
   }
   novel <- setdiff(as.character(y), c(levels, NA))
@@ -105,6 +108,23 @@ outcome_classes <- function(y, levels, arg) {
     )
   }
   factor(as.character(y), levels = levels)
+}
+
+# Numbers are read as text where one of them cannot be read
+tell_text <- function(y, arg) {
+  y <- y[!is.na(y)]
+  numbers <- suppressWarnings(!is.na(as.numeric(y)))
+  classes <- length(unique(y))
+  if (classes > 2 && mean(numbers) >= 0.9) {
+    odd <- utils::head(unique(y[!numbers]), 3)
+    kb_inform(c(
+      "The response {.arg {arg}} is text, and so has {classes} classes, but
+       looks like numbers.",
+      x = if (length(odd) > 0) "These are not numbers: {.val {odd}}.",
+      i = "{.fn as.numeric} makes numbers of text, {.fn factor} confirms
+           classes."
+    ), "text")
+  }
 }
 
 refuse_outcome <- function(y, outcome, arg) {

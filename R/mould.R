@@ -201,6 +201,7 @@ new_mould <- function(x, y, weights, settled, names, na.action, arg, ...) {
   x <- pick_rows(x, fine)
   refuse_no_rows(x, arg)
   dimnames(x) <- list(NULL, make.unique(as.character(colnames(x))))
+  warn_constant(x, settled$columns)
   y <- pick_rows(y, fine)
   if (is.factor(y) && mould$outcome != "ordered") y <- droplevels(y)
   # New responses are matched to the levels of the fit.
@@ -273,6 +274,7 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
   mixed <- new_mixed(mould, mixed, data)
   complete <- complete_cases(without_columns(data, limit_columns(mould)))
   if (!is.null(mixed)) {
+    tell_missing_groups(mould, mixed)
     complete <- complete &
       complete_cases(without_columns(mixed, limit_columns(mould)))
   }

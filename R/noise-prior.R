@@ -28,7 +28,8 @@
 #' @section Errors: Numbers that are not positive and finite are an error of
 #'   class `kb_error_argument`; a rate of 0 also has the class
 #'   `kb_error_improper`.
-#' @seealso [bark_prior()], which uses them; [fixed()] for a known variance.
+#' @seealso [bark_prior()], which uses them; [fixed_variance()] for a known
+#'   variance.
 #' @examples
 #' noise_gamma(1.5, 0.1)
 #' @name noise_prior
@@ -71,7 +72,7 @@ refuse_improper <- function(rate) {
 check_noise <- function(x, arg = rlang::caller_arg(x)) {
   if (!inherits(x, c("kb_noise_prior", "kb_ig", "kb_fixed"))) {
     bad_argument(
-      x, arg, "NULL, `noise_gamma(shape, rate)` or `fixed(variance)`"
+      x, arg, "NULL, `noise_gamma(shape, rate)` or `fixed_variance(variance)`"
     )
   }
   x

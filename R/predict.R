@@ -267,6 +267,17 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
   rows
 }
 
+# The weights of the fit say nothing about new rows
+tell_weights <- function(fit, used, training, weights) {
+  if (!training && is.null(weights) && !is.null(fit$data$weights) &&
+    "weights" %in% used) {
+    kb_inform(c(
+      "The fit has weights; rows of {.arg newdata} are given weight 1.",
+      i = "{.arg weights} of {.fn predict} gives others, one per row."
+    ), "weights", .frequency = "once", .frequency_id = "kernelbayes_weights")
+  }
+}
+
 refuse_without_newdata <- function(given) {
   if (length(given) > 0) {
     kb_abort(c(
@@ -313,8 +324,9 @@ in_blocks <- function(fit, x, pool, f) {
 #' @param given Named: did the caller give the argument?
 #' @param used The arguments that this type uses.
 #' @param page The help page.
+#' @param fit The fit, where `interval` is among the arguments.
 #' @noRd
-refuse_ignored <- function(type, interval, given, used, page) {
+refuse_ignored <- function(type, interval, given, used, page, fit = NULL) {
   limits <- "interval" %in% used && !"probs" %in% used
   if (limits && interval != "none") used <- c(used, "level")
   ignored <- setdiff(names(given)[given], used)
@@ -323,12 +335,38 @@ refuse_ignored <- function(type, interval, given, used, page) {
     if (limits) {
       setting <- paste0(setting, ', interval = "', interval, '"')
     }
+    default <- !is.null(fit) && type == family_of(fit)$types[[1]]
     kb_abort(c(
-      "{.arg {ignored}} would have no effect with {.code {setting}}.",
-      i = if (length(used) > 0) "It uses {.arg {used}}.",
+      "{.arg {ignored}} would have no effect with {.code {setting}}{
+       if (default) ', the default'}.",
+      i = if ("interval" %in% ignored) {
+        interval_hint(fit, interval)
+      } else if (length(used) > 0) {
+        "It uses {.arg {used}}."
+      },
       i = "See {.code ?{page}} for the arguments of each {.arg type}."
     ), "argument", argument = ignored)
   }
+}
+
+# The default `type` of classes has no interval, and users need not give it
+interval_hint <- function(fit, interval) {
+  types <- banded_types(fit, interval)
+  if (length(types) == 0) {
+    interval <- "credible"
+    types <- banded_types(fit, interval)
+  }
+  cli::format_inline(
+    "Here {.code interval = \"{interval}\"} needs {.arg type}
+     {.or {.val {types}}}."
+  )
+}
+
+# The types with intervals of this kind
+banded_types <- function(fit, interval) {
+  Filter(function(type) {
+    "interval" %in% prediction_arguments(fit, type, interval)
+  }, family_of(fit)$types)
 }
 
 check_probs <- function(probs) {

@@ -10,7 +10,8 @@ NULL
 #'
 #' @param x Numeric matrix, n x p; `y` numeric vector or factor of length n.
 #' @param scale `FALSE` leaves x and y untouched: no centring either.
-#' @param logs Take logarithms of skewed predictors first?
+#' @param logs Take logarithms of skewed predictors first? One flag, or one per
+#'   column.
 #' @return List of `x_center`, `x_scale` (length p), `y_center`, `y_scale` and,
 #'   if there are any logarithms, `x_log`. With a kernel of the user's own
 #'   [srvm()] adds its `map`, see `custom_map()`.
@@ -21,7 +22,7 @@ scaling_learn <- function(x, y, scale = TRUE, logs = FALSE) {
     y_center = 0, y_scale = 1
   )
   if (scale) {
-    if (logs) s$x_log <- logs_learn(x)
+    if (any(logs)) s$x_log <- logs_learn(x, logs)
     x <- take_logs(s$x_log, x, seq_len(ncol(x)))
     moments <- column_moments(x)
     s$x_center <- moments$center
@@ -83,8 +84,10 @@ scaling_numbers <- function(s, x, columns = seq_len(ncol(x))) {
 # in any units. Beyond that end it continues as a straight line.
 #
 # Few values and moderate skewness are left alone.
-logs_learn <- function(x) {
-  each <- lapply(seq_len(ncol(x)), function(l) log_of(x[, l]))
+logs_learn <- function(x, which = TRUE) {
+  each <- Map(function(l, may) {
+    if (may) log_of(x[, l]) else no_log
+  }, seq_len(ncol(x)), rep_len(which, ncol(x)))
   out <- list(
     side = vapply(each, `[[`, 0, 1), from = vapply(each, `[[`, 0, 2),
     unit = vapply(each, `[[`, 0, 3)
@@ -92,21 +95,33 @@ logs_learn <- function(x) {
   if (any(out$side != 0)) out
 }
 
+# Products of predictors and bases such as poly() are not skewed predictors
+may_take_logs <- function(mould) {
+  if (is.null(mould$assign)) {
+    return(TRUE)
+  }
+  order <- attr(mould$terms, "order")
+  columns <- tabulate(mould$assign, length(order))
+  given <- attr(mould$terms, "term.labels") %in% names(mould$columns)
+  (order == 1 & (columns == 1 | given))[mould$assign]
+}
+
+no_log <- c(0, 0, 1)
+
 log_of <- function(v, least = 1, values = 6) {
-  none <- c(0, 0, 1)
   if (length(unique(v)) < values || !is.finite(diff(range(v)))) {
-    return(none)
+    return(no_log)
   }
   before <- skewness(v)
   if (abs(before) <= least) {
-    return(none)
+    return(no_log)
   }
   side <- sign(before)
   from <- min(side * v)
   unit <- stats::median(side * v - from)
   if (unit == 0) unit <- mean(side * v - from)
   after <- skewness(log1p((side * v - from) / unit))
-  if (abs(after) < abs(before)) c(side, from, unit) else none
+  if (abs(after) < abs(before)) c(side, from, unit) else no_log
 }
 
 skewness <- function(v) {
@@ -135,7 +150,10 @@ logs_line <- function(fit, most = 5) {
   }
   more <- length(names) - most
   if (more > 0) names <- c(utils::head(names, most), paste(more, "more"))
-  paste0("  logarithms:   ", toString(names), "\n")
+  lines <- strwrap(toString(names), 64)
+  paste0("  logarithms:   ", paste(
+    lines, collapse = "\n                "
+  ), "\n")
 }
 
 scaling_y <- function(s, y) {

@@ -69,7 +69,16 @@ evidence_note <- function(object) {
   if (object$settings$memory$forgetting < 1) {
     return("no evidence: rows are forgotten")
   }
-  evidence_doubts(object)
+  lines <- c(
+    evidence_doubts(object),
+    if (learns_scales(object$settings) && length(run_groups(object)) == 1) {
+      paste(
+        "bandwidths are learned: the error of one run is up to twice the se,",
+        "smc_control(replicates = ) measures it"
+      )
+    }
+  )
+  if (length(lines) > 0) paste(lines, collapse = "; ")
 }
 
 # Is the number of evidence() not an evidence?

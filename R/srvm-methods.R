@@ -46,8 +46,7 @@ number_line <- function(x, show) {
 srvm_noise_line <- function(x, show) {
   if (!is_probit(x)) {
     paste0(
-      if (is_student(x$settings)) "  noise scale:  " else "  noise sd:     ",
-      show(stats::sigma(x)), student_words(x, show), "\n"
+      noise_label(x), show(stats::sigma(x)), student_words(x, show), "\n"
     )
   }
 }

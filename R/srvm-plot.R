@@ -69,7 +69,7 @@ srvm_picture <- function(x, type, level, n, given) {
   level <- check_number(level, 0, 1, open = TRUE)
   if (!is.null(n)) n <- check_count(n, 2)
   batch <- inherits(x, "kb_srvm_mcmc")
-  labels <- c(k = "k", if (!is_probit(x)) c(sigma = "noise sd"))
+  labels <- c(k = "k", if (!is_probit(x)) c(sigma = noise_words(x)))
   switch(type,
     fit = fit_picture(x, level, n),
     ess = ess_picture(x, "row"),
@@ -177,7 +177,7 @@ path_means_picture <- function(x) {
   late <- if (x$time > 20) sigma[steps > 10, ] else sigma
   sigma[sigma > max(late)] <- NA
   new_picture(list(k, panel(
-    "rows taken in", "mean noise sd", lines(sigma, "orange"),
+    "rows taken in", paste("mean", noise_words(x)), lines(sigma, "orange"),
     ylim = 0, shared = "main"
   )))
 }

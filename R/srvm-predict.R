@@ -94,11 +94,13 @@ predict.kb_srvm <- function(object, newdata,
   object <- checked_fit(object, ...)
   type <- check_prediction_type(object, type)
   interval <- check_choice(interval, c("none", "credible", "prediction"))
+  used <- bark_arguments(object, type, interval)
   refuse_ignored(type, interval, c(
     interval = interval != "none", level = !missing(level),
     probs = !missing(probs), newy = !is.null(newy), ndraws = !is.null(ndraws),
     weights = !is.null(weights)
-  ), bark_arguments(object, type, interval), "predict.kb_srvm")
+  ), used, "predict.kb_srvm", object)
+  tell_weights(object, used, missing(newdata), weights)
   level <- check_number(level, 0, 1, open = TRUE)
   mixed <- check_new_mixed(object, NULL, NULL, offset)
   rows <- prediction_rows(

@@ -22,7 +22,10 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   ard <- !is_dictionary(kernel) &&
     any(vapply(check_kernels(kernel), is_ard, NA))
   logs <- isTRUE(scale) && ard
-  scaling <- scaling_learn(mould$x, given, !isFALSE(scale), logs)
+  scaling <- scaling_learn(
+    mould$x, given, !isFALSE(scale),
+    logs & may_take_logs(mould)
+  )
   if (is_custom(kernel)) {
     scaling$map <- custom_map(kernel, scaling_x(scaling, mould$x))
     kernel <- kernel_linear()
@@ -74,7 +77,7 @@ probit_prior <- function(prior) {
       i = "The noise of a latent response has variance 1."
     ), "argument", argument = "prior")
   }
-  prior$noise <- fixed(1)
+  prior$noise <- fixed_variance(1)
   prior
 }
 
@@ -192,9 +195,9 @@ srvm_family <- function(family, reference) {
 #'   the papers, \eqn{p(S) \propto p(k) k! / t^k}. With a [kernel_dictionary()]
 #'   of H kernels, H t replaces t.
 #' @param noise,coef Priors of the noise variance and of the coefficients'
-#'   variance, each [ig()] or [fixed()], in squared units of the response that
-#'   the model sees (standardised if `scale = TRUE`). `NULL`: `ig(1, 0.01 v)`
-#'   and `ig(1, 0.5 v)`, where v is the variance of that response at the first
+#'   variance, each [ig()] or [fixed_variance()], in squared units of the
+#'   response that the model sees (standardised if `scale = TRUE`). `NULL`:
+#'   `ig(1, 0.01 v)` and `ig(1, 0.5 v)`, where v is the variance of that response at the first
 #'   call (1 if it is undefined or 0). With weights of rows the scale of `noise`
 #'   is multiplied by their mean.
 #' @param scaled `TRUE` for the scaled form: coefficients have the noise
@@ -251,7 +254,7 @@ srvm_family <- function(family, reference) {
 #' @return An object of class `kb_srvm_prior`.
 #' @source Vermaak, Godsill and Doucet (2003), section 2; see [srvm()].
 #' @examples
-#' srvm_prior(lambda = 5, noise = fixed(0.01))
+#' srvm_prior(lambda = 5, noise = fixed_variance(0.01))
 #' srvm_prior(lambda = lambda_gamma(2, 0.1))
 #' srvm_prior(df = 4)
 #' srvm_prior(ard = 0.5)

@@ -42,6 +42,9 @@ argument_hint <- function(name, known, makers) {
       ))
     }
   }
+  if (name == "subset" && "data" %in% known) {
+    return("Choose rows by {.code data = subset(data, ...)}.")
+  }
   # A kernel of the user's own needs its derivatives and scales.
   if (name == "kernel" && identical(makers$prior, "bark_prior")) {
     return("{.fn bark} has gaussian kernels only: it learns a scale for each

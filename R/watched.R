@@ -42,7 +42,7 @@ quantity_words <- function(fit, what, class, index) {
     log_bandwidth = paste("log bandwidth of", predictor),
     delta = paste("inclusion of", predictor),
     share = paste("share of", predictor),
-    sigma = paste("noise sd at row", index)
+    sigma = paste(noise_words(fit), "at row", index)
   )
   if (nzchar(class) && what %in% c("log_lambda", "delta")) {
     words <- paste0(words, ", ", class)

@@ -44,7 +44,9 @@ extras <- list(
   ),
   site = list(
     required = c("knitr", "MASS", "pkgdown", "rmarkdown"),
-    useful = c("bayesplot", "boot", "ggplot2", "loo", "parsnip", "rstantools")
+    useful = c(
+      "bayesplot", "boot", "ggplot2", "loo", "nlme", "parsnip", "rstantools"
+    )
   ),
   coverage = list(required = c("testthat", "covr"), useful = "withr"),
   # Experiments and benchmarks against other packages.

@@ -112,7 +112,7 @@ exact_bark <- function() {
     },
     function(f, gap) f
   )
-  fit <- fit_one_row(y, exact_chains(), noise = fixed(0.3))
+  fit <- fit_one_row(y, exact_chains(), noise = fixed_variance(0.3))
   chain_score(fit, function(fit) c(sizes_of(fit), predict(fit, cran_at)), truth)
 }
 

@@ -112,8 +112,8 @@ spread_case <- function(...) {
     coef_p = 1, lambda = 1.5, kmax = 2, df = 2, scale = 1.5 * unit, linear = unit
   ), list(...))
   prior <- list(
-    lambda = case$lambda, kmax = case$kmax, noise = fixed(case$noise),
-    coef = fixed(case$coef[[1]]), ard = 1.5, linear = 1, coef_df = case$df
+    lambda = case$lambda, kmax = case$kmax, noise = fixed_variance(case$noise),
+    coef = fixed_variance(case$coef[[1]]), ard = 1.5, linear = 1, coef_df = case$df
   )
   prior[names(case$prior)] <- case$prior
   case$prior <- prior

@@ -29,8 +29,8 @@ core_config <- function(x, y, model, control, shift = 0) {
   prior <- srvm_prior(
     lambda = for_package(model$lambda), kmax = model$kmax,
     centres = model$centres,
-    noise = if (scaled) ig(noise$shape, noise$scale) else fixed(noise),
-    coef = fixed(model$tau2), scaled = scaled
+    noise = if (scaled) ig(noise$shape, noise$scale) else fixed_variance(noise),
+    coef = fixed_variance(model$tau2), scaled = scaled
   )
   fit <- list(
     settings = list(

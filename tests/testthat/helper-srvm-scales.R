@@ -74,7 +74,7 @@ quick_scales <- function(case, columns, ...) {
   srvm(case$x[, columns, drop = FALSE], case$y,
     kernel = kernel_gaussian("ard"), scale = FALSE,
     prior = srvm_prior(
-      lambda = case$lambda, noise = fixed(case$noise), coef = fixed(case$coef),
+      lambda = case$lambda, noise = fixed_variance(case$noise), coef = fixed_variance(case$coef),
       ard = 1.5, linear = 2
     ), ...
   ) |> suppressWarnings(classes = c("kb_warning_offset", "kb_warning_convergence"))

@@ -231,7 +231,7 @@ answers_of_probit_fit <- function(fit, at, points) {
 #' @param y Signs.
 #' @noRd
 probit_against_oracle <- function(x, y, control, kmax = 3, centres = "subset",
-                                  coef = fixed(0.8), intercept = TRUE,
+                                  coef = fixed_variance(0.8), intercept = TRUE,
                                   memory = srvm_memory(), runs = 40, seed = 1,
                                   lambda = 1.3, nodes = 16, offset = NULL) {
   t <- length(y)

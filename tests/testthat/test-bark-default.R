@@ -103,6 +103,39 @@ test_that("the budget is said before, and its end after", {
   expect_output(print(fit), "after 400: converged")
 })
 
+test_that("chains of a given length have a verdict, too, if they can", {
+  fit <- suppressWarnings(bark(y ~ ., tailed(20),
+    control = mcmc_control(chains = 2, warmup = 10, iter = 100), seed = 1
+  ))
+  expect_output(print(fit), "100 iterations after 10: not converged")
+  local_mocked(trusted_mixing = list(rhat = 100, ess = 1))
+  expect_output(print(fit), "100 iterations after 10: converged")
+  for (control in list(mcmc_control(1, 10, 100), mcmc_control(2, 10, 20))) {
+    fit <- suppressMessages(suppressWarnings(
+      bark(y ~ ., tailed(20), control = control, seed = 1)
+    ))
+    expect_output(print(fit), "iterations after [0-9]+\\n")
+  }
+})
+
+test_that("logarithms are taken of predictors, not of bases or products", {
+  mould <- mould_formula(
+    y ~ right + poly(right, 2) + right:left + I(2 * right), tailed()
+  )
+  expect_identical(mould$x_names[may_take_logs(mould)],
+    c("right", "I(2 * right)")
+  )
+  expect_identical(
+    logged(scaling_learn(mould$x, mould$y, TRUE, may_take_logs(mould))),
+    c("right", "I(2 * right)")
+  )
+  long <- list(settings = list(scaling = list(
+    x_center = stats::setNames(1:5, rep(strrep("x", 30), 5)),
+    x_log = list(side = rep(1, 5))
+  )))
+  expect_lte(max(nchar(strsplit(logs_line(long), "\n")[[1]])), 80)
+})
+
 test_that("a long tail is known by its skewness", {
   data <- tailed()
   fit <- function(...) {

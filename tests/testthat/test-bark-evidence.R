@@ -56,7 +56,7 @@ test_that("the evidence agrees with importance sampling from the prior", {
   fits <- list(
     gaussian = evidence_fit("select_different"),
     per_copy = evidence_fit("equal", 1.5),
-    fixed_noise = evidence_fit("different", noise = fixed(0.4)),
+    fixed_noise = evidence_fit("different", noise = fixed_variance(0.4)),
     probit = as_probit(evidence_fit("select_equal"), classes),
     probit_per_copy = as_probit(evidence_fit("different", 1.5), classes)
   )

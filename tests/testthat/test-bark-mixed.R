@@ -100,6 +100,13 @@ test_that("re_formula = NA leaves groups out, as a group's mean of 0 does", {
     expect_equal(predict(fits$numbers, new), without),
     class = "kb_message_new_groups"
   )
+  new$doc[[2]] <- NA
+  expect_message(
+    expect_identical(is.na(suppressMessages(predict(fits$numbers, new),
+      "kb_message_new_groups"
+    )), seq_len(5) == 2),
+    "missing in 1 row,", class = "kb_message_missing_groups"
+  )
   # Groups that are not looked at need not be given.
   new$clinic <- new$doc <- NULL
   expect_equal(predict(fits$numbers, new, re_formula = NA), without)
@@ -128,7 +135,7 @@ test_that("new groups widen intervals, and their draws agree with that", {
 test_that("a linear model with known noise has its conjugate posterior", {
   data <- mixed_data()
   fit <- bark(y ~ age + sex, data,
-    prior = bark_prior(gamma = 0, noise = fixed(0.5), df = Inf, linear_sd = 2),
+    prior = bark_prior(gamma = 0, noise = fixed_variance(0.5), df = Inf, linear_sd = 2),
     control = mcmc_control(1, 5, 4000), seed = 1
   )
   x <- cbind(1, scale(cbind(data$age, data$sex == "m")))

@@ -593,7 +593,7 @@ test_that("requests without meaning for ordered classes are refused", {
     bark(class ~ x1, data, weights = rep(1, 30), prior = bark_prior_paper()),
     "latent responses", class = refused
   )
-  expect_error(bark(class ~ x1, data, prior = bark_prior_paper(noise = fixed(2))),
+  expect_error(bark(class ~ x1, data, prior = bark_prior_paper(noise = fixed_variance(2))),
     class = refused
   )
   expect_error(bark(class ~ x1, data, prior = bark_prior_paper(df = 3)),

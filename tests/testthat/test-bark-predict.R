@@ -305,6 +305,30 @@ test_that("unknown types and arguments without effect are refused", {
   )
 })
 
+test_that("types with intervals are named where the default has none", {
+  for (interval in c("credible", "prediction")) {
+    expect_error(predict(fits$classes, interval = interval),
+      "the default.*needs `type`\\s+\"prob\", \"response\", or \"link\""
+    )
+  }
+})
+
+test_that("new rows of a weighted fit are said to have weight 1, once", {
+  reset <- function() rlang::reset_message_verbosity("kernelbayes_weights")
+  reset()
+  on.exit(reset())
+  said <- function(...) {
+    rlang::catch_cnd(predict(fits$weighted, ...), "kb_message_weights")
+  }
+  expect_null(said(interval = "prediction"))
+  expect_null(said(data, interval = "credible"))
+  expect_null(said(data, interval = "prediction", weights = data$w))
+  # Evaluated once: testthat may evaluate its argument twice.
+  first <- said(data, interval = "prediction")
+  expect_match(conditionMessage(first), "weight 1")
+  expect_null(said(data, interval = "prediction"))
+})
+
 test_that("a fit read in a new process predicts the same", {
   skip_on_cran()
   skip_if_not_installed("callr")

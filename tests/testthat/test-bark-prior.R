@@ -279,8 +279,8 @@ test_that("print shows the implications of the prior", {
     "gamma = 1, eps = 0.05", "0.05 times |K|^2 (5%)"
   )
   print_has(
-    bark_prior(n_signals = 3, selection = 2, noise = fixed(0.2)),
-    "Be(2, b), E[d] = 3", "noise: fixed(0.2)"
+    bark_prior(n_signals = 3, selection = 2, noise = fixed_variance(0.2)),
+    "Be(2, b), E[d] = 3", "noise: fixed_variance(0.2)"
   )
   print_has(bark_prior(selection = c(1, 4)), "Be(1, 4), E[d] = 0.2 p")
   print_has(
@@ -406,7 +406,7 @@ test_that("a given noise is passed on", {
   expect_identical(noise(noise_gamma(2, 3)), c(2, 3, 0, NA))
   # The precision of an inverse gamma variance is gamma; its scale is the rate.
   expect_identical(noise(ig(2, 3)), c(2, 3, 0, NA))
-  expect_identical(noise(fixed(0.25)), c(NA, NA, 1, 4))
+  expect_identical(noise(fixed_variance(0.25)), c(NA, NA, 1, 4))
 })
 
 test_that("the improper noise gives a warning at the fit", {
@@ -441,9 +441,9 @@ test_that("probit models have noise precision 1 and refuse others", {
     expect_true(out$noise_fixed)
     expect_identical(out$noise_precision, 1)
     expect_identical(
-      resolve(bark_prior(noise = fixed(1)), y = y, family = family), out
+      resolve(bark_prior(noise = fixed_variance(1)), y = y, family = family), out
     )
-    for (noise in list(noise_gamma(1, 1), fixed(2), noise_improper())) {
+    for (noise in list(noise_gamma(1, 1), fixed_variance(2), noise_improper())) {
       expect_error(
         resolve(bark_prior(noise = noise), y = y, family = family), "noise",
         class = error

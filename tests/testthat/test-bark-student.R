@@ -247,7 +247,7 @@ test_that("the evidence agrees with importance sampling from the prior", {
   w <- c(1, 0.5, 3, 1, 2, 1)
   fits <- list(
     weighted = student_fit(weights = w),
-    fixed = student_fit(type = "select_equal", alpha = 1.5, noise = fixed(0.4))
+    fixed = student_fit(type = "select_equal", alpha = 1.5, noise = fixed_variance(0.4))
   )
   for (name in names(fits)[seq_len(1 + extended())]) {
     fit <- fits[[name]]

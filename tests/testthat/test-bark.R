@@ -108,7 +108,7 @@ test_that("a weight of 4 is a quarter of the variance, to the last bit", {
   fit <- function(variance, weights = NULL) {
     bark_quick(x, y,
       weights = weights, scale = FALSE,
-      prior = bark_prior_paper(noise = fixed(variance))
+      prior = bark_prior_paper(noise = fixed_variance(variance))
     )
   }
   weighted <- fit(2, rep(4, 30))
@@ -206,11 +206,14 @@ test_that("unusual data have an answer", {
   constant <- bark_quick(data["x1"], rep(3, 30))
   expect_lt(max(abs(finite(constant)[, "fit"] - 3)), 0.5)
   dead <- cbind(data["x1"], k = 7)
-  expect_identical(importance(bark_quick(dead, data$y))$variable, c("x1", "k"))
+  expect_warning(dead <- bark_quick(dead, data$y), "\"k\" is constant",
+    class = "kb_warning_constant"
+  )
+  expect_identical(importance(dead)$variable, c("x1", "k"))
   finite(bark_quick(data[rep(1:5, 6), "x1"], data$y))
   wide <- matrix(sin(seq_len(8 * 40)^2), 8)
   finite(bark_quick(wide, cos(1:8)))
-  finite(bark_quick(matrix(5, 6, 2), c(1, 2, 3, 1, 2, 3)))
+  finite(suppressWarnings(bark_quick(matrix(5, 6, 2), c(1, 2, 3, 1, 2, 3))))
   finite(bark_quick(c(-1e8, 0, 1e8, 5), 1e9 * (1:4)))
 })
 

@@ -49,7 +49,7 @@ test_that("elpd agrees with fits without the row (srvm)", {
     list(
       kernel = kernel_gaussian(2), scale = FALSE,
       prior = srvm_prior(
-        lambda = 3, noise = fixed(0.04), coef = fixed(0.5)
+        lambda = 3, noise = fixed_variance(0.04), coef = fixed_variance(0.5)
       ), method = "mcmc", seed = 1
     )
   }

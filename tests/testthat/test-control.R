@@ -122,7 +122,7 @@ test_that("controls print in a few lines that name the settings", {
 })
 
 test_that("printing returns the object invisibly", {
-  for (x in list(smc_control(), mcmc_control(), ig(1, 2), fixed(3))) {
+  for (x in list(smc_control(), mcmc_control(), ig(1, 2), fixed_variance(3))) {
     capture.output(back <- withVisible(print(x)))
     expect_identical(back$value, x)
     expect_false(back$visible)
@@ -131,21 +131,21 @@ test_that("printing returns the object invisibly", {
 
 test_that("ig and fixed hold positive numbers", {
   expect_identical(unclass(ig(1, 0.01))[1:2], list(shape = 1, scale = 0.01))
-  expect_identical(fixed(2L)$variance, 2)
+  expect_identical(fixed_variance(2L)$variance, 2)
   expect_s3_class(ig(1, 1), c("kb_ig", "kb_variance_prior"), exact = TRUE)
-  expect_s3_class(fixed(1), c("kb_fixed", "kb_variance_prior"), exact = TRUE)
+  expect_s3_class(fixed_variance(1), c("kb_fixed", "kb_variance_prior"), exact = TRUE)
   for (bad in list(0, -1, NA, Inf, "a", c(1, 2), NULL)) {
     expect_error(ig(bad, 1), "shape", class = "kb_error_argument")
     expect_error(ig(1, bad), "scale", class = "kb_error_argument")
-    expect_error(fixed(bad), "variance", class = "kb_error_argument")
+    expect_error(fixed_variance(bad), "variance", class = "kb_error_argument")
   }
 })
 
 test_that("priors format and print", {
   expect_identical(format(ig(1, 0.01)), "ig(shape = 1, scale = 0.01)")
-  expect_identical(format(fixed(0.25)), "fixed(0.25)")
+  expect_identical(format(fixed_variance(0.25)), "fixed_variance(0.25)")
   expect_output(print(ig(2, 3)), "ig(shape = 2, scale = 3)", fixed = TRUE)
-  expect_output(print(fixed(3)), "fixed(3)", fixed = TRUE)
+  expect_output(print(fixed_variance(3)), "fixed_variance(3)", fixed = TRUE)
 })
 
 test_that("check_variance_prior names what it requires", {
@@ -154,5 +154,5 @@ test_that("check_variance_prior names what it requires", {
   expect_error(check_variance_prior(noise), "noise",
     class = "kb_error_argument"
   )
-  expect_error(check_variance_prior(noise), "fixed(variance)", fixed = TRUE)
+  expect_error(check_variance_prior(noise), "fixed_variance(variance)", fixed = TRUE)
 })

@@ -25,6 +25,20 @@ test_that("other families and links are refused, the logit with a hint", {
   }
 })
 
+test_that("misspelt names are recognised, and noise that is no family", {
+  data <- data.frame(x = 1:12, y = rep(0:2, 4))
+  hints <- c(
+    gausian = "Did you mean \"gaussian\"", poison = "Did you mean \"poisson\"",
+    t = "`df` of the prior"
+  )
+  for (name in names(hints)) {
+    expect_error(bark(y ~ x, data, family = name), hints[[name]],
+      class = "kb_error_argument"
+    )
+  }
+  expect_error(srvm(y ~ x, data, family = "probt"), "Did you mean \"probit\"")
+})
+
 test_that("negative binomial family objects are referred to the name", {
   skip_if_not_installed("MASS")
   family <- MASS::negative.binomial(2)

@@ -149,7 +149,7 @@ test_that("one, two and equal rows", {
   )
   expect_identical(unname(drop(predict(one, 3, type = "sd"))), c(0, 0))
   expect_sound(kbr_rule(1:2, 1:2), 2, 1)
-  expect_sound(kbr_rule(rep(1, 5), rep(2, 5)), 5, 1)
+  expect_sound(quietly(kbr_rule(rep(1, 5), rep(2, 5))), 5, 1)
   refuse(kbr_rule(x[0, ], y[0, ]), "y", "kb_error_rows")
   twice <- rep(1:20, 2)
   expect_sound(kbr_rule(x[twice, ], y[twice, ]), 40, 2)
@@ -173,13 +173,17 @@ test_that("constant columns of states and observations", {
     expect_sound(constant, 40, 1)
     expect_equal(drop(predict(constant, new)), rep(value, 3))
   }
-  alone <- kbr_rule(x, rep(1, 40))
+  alone <- quietly(kbr_rule(x, rep(1, 40)))
   expect_sound(alone, 40, 2)
   expect_close(predict(alone, 1), t(colMeans(x)), 0.05)
-  expect_identical(
-    kbr_rule(x, cbind(y, 7))$features$observations$factor, kbr_rule(x, y)$features$observations$factor
+  expect_warning(beside <- kbr_rule(x, cbind(y, 7)),
+    class = "kb_warning_constant"
   )
-  scaled <- kbr_rule(cbind(x, 0.1), cbind(y, 3), scale = TRUE)
+  expect_identical(
+    beside$features$observations$factor,
+    kbr_rule(x, y)$features$observations$factor
+  )
+  scaled <- quietly(kbr_rule(cbind(x, 0.1), cbind(y, 3), scale = TRUE))
   expect_sound(scaled, 40, 3)
 })
 
@@ -328,7 +332,9 @@ test_that("kernels that are zero give no posterior and no crash", {
     expect_true(all(is.na(observation(out, 1, type))))
   }
   for (method in c("kbr", "iw")) {
-    nothing <- kbr(x, 0 * y, kernel_y = kernel_linear(), method = method)
+    nothing <- quietly(
+      kbr(x, 0 * y, kernel_y = kernel_linear(), method = method)
+    )
     expect_identical(ncol(nothing$features$observations$factor), 0L)
     expect_true(all(is.na(quietly(predict(nothing, new)))))
     expect_output(print(nothing), "rank 0")

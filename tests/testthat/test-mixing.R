@@ -44,3 +44,18 @@ test_that("stuck chains are distinguished from constant quantities", {
   few <- mixing_table(list(a = matrix(1:6 + 0, 3)))
   expect_true(all(is.na(few[c("ess_bulk", "ess_tail", "rhat")])))
 })
+
+test_that("warnings agree in number and leave out what is unknown", {
+  fit <- suppressWarnings(suppressMessages(bark(dist ~ speed, cars,
+    control = mcmc_control(chains = 2, warmup = 5, iter = 100), seed = 1
+  )))
+  poor <- utils::head(worst_first(chain_mixing(fit)), 2)
+  poor$ess_tail[[1]] <- NA
+  warned <- function(rows) {
+    cnd <- rlang::catch_cnd(warn_mixing(fit, poor[rows, ]), "warning")
+    gsub("\\s+", " ", conditionMessage(cnd))
+  }
+  expect_match(warned(1), "1 of [0-9]+ quantities is affected")
+  expect_no_match(warned(1), "NA")
+  expect_match(warned(1:2), "2 of [0-9]+ quantities are affected")
+})

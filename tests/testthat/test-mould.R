@@ -99,9 +99,9 @@ test_that("one row, constant columns and wide data work", {
   expect_identical(dim(mould_formula(y ~ ., d[1, ])$x), c(1L, 8L))
   expect_identical(dim(mould_xy(matrix(1, 1, 1), 1)$x), c(1L, 1L))
   same <- data.frame(y = 1:3, k = 5, g = "only")
-  m <- mould_formula(y ~ ., same)
+  m <- suppressWarnings(mould_formula(y ~ ., same))
   expect_identical(unname(m$x), matrix(c(5, 1), 3, 2, byrow = TRUE))
-  expect_identical(m$x, mould_xy(same[-1], same$y)$x)
+  expect_identical(m$x, suppressWarnings(mould_xy(same[-1], same$y))$x)
   expect_same_rows(m, same)
   wide <- data.frame(y = 1:3, matrix(stats::rnorm(120), 3))
   m <- mould_formula(y ~ ., wide)
@@ -320,10 +320,10 @@ test_that("na.action = 'omit' drops rows and records them", {
   e <- d
   e$v[2] <- NA
   e$y[5] <- NA
-  for (m in list(
+  for (m in suppressWarnings(list(
     mould_formula(y ~ ., e, na.action = "omit"),
     mould_xy(e[-1], e$y, na.action = "omit")
-  )) {
+  ))) {
     expect_identical(m$omitted, c(2L, 5L))
     expect_identical(m$n_rows, 5L)
     expect_identical(m$y, d$y[c(1, 3, 4)])
@@ -466,7 +466,9 @@ test_that("novel levels give NA and a warning", {
   m <- mould_formula(y ~ s, d)
   expect_warning(mould_forge(m, data.frame(s = "t")), "\"t\"",
     class = "kb_warning_novel_level")
-  only <- mould_formula(y ~ g, data.frame(y = 1:2, g = "one"))
+  only <- suppressWarnings(
+    mould_formula(y ~ g, data.frame(y = 1:2, g = "one"))
+  )
   expect_warning(mould_forge(only, data.frame(g = "two")), "two",
     class = "kb_warning_novel_level")
 })
@@ -711,6 +713,37 @@ test_that("a level for most rows gives a warning, too many an error", {
   expect_warning(mould_formula(y ~ id + pair, d), class = "kb_warning_levels")
 })
 
+test_that("constant columns are told, levels without rows are not", {
+  d <- data.frame(y = 1:4, k = 3, x = 1:4, g = factor("a", c("a", "b", "c")))
+  d$g[4] <- "b"
+  for (mould in list(
+    quote(mould_formula(y ~ ., d)), quote(mould_xy(d[-1], d$y)),
+    quote(mould_xy(as.matrix(d[2:3]), d$y))
+  )) {
+    warning <- expect_warning(eval(mould), "\"k\" is constant",
+      class = "kb_warning_constant"
+    )
+    expect_identical(warning$columns, "k")
+  }
+  expect_no_warning(mould_formula(y ~ ., d[1, ]))
+})
+
+test_that("a response of numbers as text is told", {
+  numbers <- as.character(1:20)
+  tell <- function(y) mould_xy(1:20, y, outcome = "either")
+  # expect_no_message() of testthat 3.1.6 sees no message at all.
+  expect_quiet <- function(y) {
+    expect_null(rlang::catch_cnd(tell(y), "kb_message_text"))
+  }
+  expect_message(tell(numbers), "is text, and so has 20 classes",
+    class = "kb_message_text"
+  )
+  expect_message(tell(replace(numbers, 3, "none")), "not numbers: \"none\"")
+  expect_quiet(factor(numbers))
+  expect_quiet(rep(c("0", "1"), 10))
+  expect_quiet(rep(c("a", "b", "3", "c"), 5))
+})
+
 test_that("columns with their own class are read by their type", {
   # As in package units: numbers with a class that is not a vector's.
   y <- c(1, 3, 2)
@@ -813,6 +846,13 @@ test_that("times serve as numbers and inside functions at once", {
   data$lt <- as.POSIXlt(as.POSIXct(data$day))
   mould <- suppressMessages(mould_formula(y ~ lt, data))
   expect_identical(mould$x[, "lt"], as.double(as.POSIXct(data$lt)))
+  forged <- mould_formula(y ~ months(day), data)
+  for (day in list(data$lt, as.character(data$day))) {
+    data$day <- day
+    expect_error(mould_forge(forged, data), "\"day\" that is not a Date, as in",
+      class = "kb_error_columns"
+    )
+  }
   none <- data.frame(x = NA_real_, y = 1:3)
   expect_error(mould_formula(y ~ x, none), "without missing values",
     class = "kb_error_rows"

@@ -10,7 +10,7 @@ value <- mean(y) + c(-0.3, 0.4)
 values <- c(2.5, 1000, 6)
 
 prior_of <- function(noise = ig(3, 0.3)) {
-  prior <- srvm_prior(1.3, 3, noise = noise, coef = fixed(0.6), df = "learn")
+  prior <- srvm_prior(1.3, 3, noise = noise, coef = fixed_variance(0.6), df = "learn")
   prior$df <- values
   prior
 }
@@ -56,7 +56,7 @@ test_that("chains agree with averages over the degrees of freedom", {
   # Null: chains are independent; each score is nearly t with 39 degrees of
   # freedom, |z| > 6.5 has probability 1e-7, and there are fewer than 60.
   for (weights in list(NULL, c(2, 0.5, 3))) {
-    noise <- if (is.null(weights)) ig(3, 0.3) else fixed(0.1)
+    noise <- if (is.null(weights)) ig(3, 0.3) else fixed_variance(0.1)
     exact <- exact_df(noise, if (is.null(weights)) c(1, 1, 1) else weights)
     fit <- suppressWarnings(srvm(as.matrix(x), y,
       kernel = kernel_gaussian(0.9), scale = FALSE, prior = prior_of(noise),

@@ -113,7 +113,7 @@ test_that("runs with three kernels agree, and with other priors", {
     scaled = TRUE, coef = ig(3, 12), centres = "iid"
   )
   expect_pairs(control_of(4), lambda = oracle_learned_lambda(1, 0.3))
-  expect_pairs(control_of(0), noise = fixed(0.1), coef = fixed(0.5), kmax = 2)
+  expect_pairs(control_of(0), noise = fixed_variance(0.1), coef = fixed_variance(0.5), kmax = 2)
 })
 
 test_that("runs of a window agree: the pairs of a row leave with it", {
@@ -143,13 +143,13 @@ test_that("runs with two classes agree", {
   y <- c(1, -1, 1)
   x <- x_plain[1:3]
   exact <- with_pairs(probit_posterior, 2)(
-    x, y, 1.3, 2, for_oracle(fixed(0.8)), at,
+    x, y, 1.3, 2, for_oracle(fixed_variance(0.8)), at,
     centre_rows = rep(1:3, each = 2), nodes = 12
   )
   truth <- unlist(exact[c("k", "p_0", "inclusion", "f", "square", "p")])
   for (n_moves in c(0, 3)) {
     fits <- lapply(1:40, function(r) {
-      pair_fit(x, factor(y, c(-1, 1)), 2, srvm_prior(1.3, 2, coef = fixed(0.8)),
+      pair_fit(x, factor(y, c(-1, 1)), 2, srvm_prior(1.3, 2, coef = fixed_variance(0.8)),
         control_of(n_moves),
         seed = r
       )
@@ -175,7 +175,7 @@ test_that("runs with Student's noise agree", {
   y <- ys[1:3]
   value <- mean(y) + c(-0.3, 0.4)
   exact <- with_pairs(oracle_student, 2)(
-    x, y, 5, for_oracle(fixed(0.1)), 0.6, at, value,
+    x, y, 5, for_oracle(fixed_variance(0.1)), 0.6, at, value,
     kmax = 2, candidates = rep(1:3, each = 2)
   )
   # k, none, the six pairs, and the rest.
@@ -183,7 +183,7 @@ test_that("runs with Student's noise agree", {
   for (n_moves in c(0, 3)) {
     fits <- lapply(1:40, function(r) {
       pair_fit(x, y, 2, srvm_prior(1.3, 2,
-        noise = fixed(0.1), coef = fixed(0.6), df = 5
+        noise = fixed_variance(0.1), coef = fixed_variance(0.6), df = 5
       ), control_of(n_moves), seed = r)
     })
     z <- pair_scores(fits, exact$log_evidence, truth, function(fit) {
@@ -336,7 +336,7 @@ test_that("sums on demand equal those of all pairs", {
 # Results ----------------------------------------------------------------------
 
 test_that("predictions agree with dense algebra", {
-  prior <- srvm_prior(3, noise = fixed(0.05), coef = fixed(0.7))
+  prior <- srvm_prior(3, noise = fixed_variance(0.05), coef = fixed_variance(0.7))
   fit <- pair_fit(x_repeated, ys, 3, prior, smc_control(30, n_moves = 5))
   expect_identical(n_candidates(fit$runs[[1]]), 9L)
   pool <- srvm_pool(fit)

@@ -86,8 +86,8 @@ test_that("runs agree with repeated points and no intercept", {
 
 test_that("runs agree with fixed variances", {
   expect_exact(
-    control = smc_control(800, n_moves = 4), noise = fixed(0.1),
-    coef = fixed(0.5)
+    control = smc_control(800, n_moves = 4), noise = fixed_variance(0.1),
+    coef = fixed_variance(0.5)
   )
 })
 
@@ -113,7 +113,7 @@ test_that("runs in the scaled form agree", {
 
 test_that("runs in the scaled form agree with a fixed ratio, far from zero", {
   expect_exact(
-    control = smc_control(800, n_moves = 4), scaled = TRUE, coef = fixed(6)
+    control = smc_control(800, n_moves = 4), scaled = TRUE, coef = fixed_variance(6)
   )
   expect_exact(
     y = ys + 4, control = smc_control(1500, n_moves = 4), scaled = TRUE,

@@ -78,7 +78,7 @@ test_that("update() in any split equals one fit", {
 
 test_that("update() equals one fit with fixed variances", {
   # 140 rows: rounding is cleared at row 64 and row 128.
-  both <- srvm_prior(noise = fixed(0.05), coef = fixed(0.7))
+  both <- srvm_prior(noise = fixed_variance(0.05), coef = fixed_variance(0.7))
   for (n_moves in c(0, 3)) {
     expect_splits(x, y, small(n_moves = n_moves), prior = both)
     long <- sim_sinc(140, seed = 4)
@@ -86,8 +86,8 @@ test_that("update() equals one fit with fixed variances", {
       prior = both, n = 140, ends = c(1, 63:65, 100, 127:129, 140)
     )
   }
-  expect_splits(x, y, prior = srvm_prior(noise = fixed(0.05)))
-  expect_splits(x, y, prior = srvm_prior(coef = fixed(0.7)))
+  expect_splits(x, y, prior = srvm_prior(noise = fixed_variance(0.05)))
+  expect_splits(x, y, prior = srvm_prior(coef = fixed_variance(0.7)))
 })
 
 test_that("update() equals one fit with repeated rows in x", {

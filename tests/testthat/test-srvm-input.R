@@ -8,7 +8,7 @@ quick <- smc_control(particles = 30, n_moves = 2)
 small <- function(..., control = quick, seed = 1) {
   suppressWarnings(
     srvm(..., control = control, seed = seed),
-    classes = "kb_warning_no_spread"
+    classes = c("kb_warning_no_spread", "kb_warning_constant")
   )
 }
 
@@ -327,7 +327,7 @@ test_that("y far from 0 keeps its digits without standardising", {
   expect_warning(
     fit <- small(y ~ x, far, scale = FALSE,
       prior = srvm_prior(
-        kmax = 0, noise = fixed(noise), coef = fixed(coef), linear = 0
+        kmax = 0, noise = fixed_variance(noise), coef = fixed_variance(coef), linear = 0
       )
     ),
     class = "kb_warning_offset"
@@ -452,8 +452,8 @@ test_that("the prior is checked", {
   }
   refuse(ig(0, 1), "`shape`")
   refuse(ig(1, 0), "`scale`")
-  refuse(fixed(0), "`variance`")
-  expect_output(print(srvm_prior(3, noise = fixed(2))), "fixed(2)",
+  refuse(fixed_variance(0), "`variance`")
+  expect_output(print(srvm_prior(3, noise = fixed_variance(2))), "fixed_variance(2)",
     fixed = TRUE
   )
 })
@@ -572,10 +572,10 @@ test_that("numbers beyond double precision give a classed error", {
   )
   expect_error(small(y ~ x, huge, scale = FALSE), "rescale", class = class)
   for (variance in c(1e-14, 1e14)) {
-    refuse(small(y ~ x, data, prior = srvm_prior(noise = fixed(variance))),
+    refuse(small(y ~ x, data, prior = srvm_prior(noise = fixed_variance(variance))),
       "`noise`"
     )
-    refuse(small(y ~ x, data, prior = srvm_prior(coef = fixed(variance))),
+    refuse(small(y ~ x, data, prior = srvm_prior(coef = fixed_variance(variance))),
       "`coef`"
     )
   }

@@ -67,7 +67,7 @@ ys <- c(1.05, 0.21, -0.32, 0.86, 0.55, 0.71)
 test_that("the average over kernels agrees with enumeration", {
   # The null needs an unbiased estimate: particles may not choose the powers.
   z <- average_against_oracle(
-    xs, ys, fixed(0.05), fixed(0.5),
+    xs, ys, fixed_variance(0.05), fixed_variance(0.5),
     smc_control(300, n_moves = 2, cess_threshold = 0)
   )
   expect_lt(max(abs(z)), limit)
@@ -84,7 +84,7 @@ test_that("so does the average of kernels that share the particles", {
   # Pilot results are kept for being small, which gives a bias of the order of
   # their variance: below a tenth of the error of the mean over runs.
   z <- average_against_oracle(
-    xs, ys, fixed(0.05), fixed(0.5),
+    xs, ys, fixed_variance(0.05), fixed_variance(0.5),
     smc_control(2000, n_moves = 2, cess_threshold = 0, pilot = 0.25)
   )
   expect_lt(max(abs(z)), limit)
@@ -104,7 +104,7 @@ test_that("the kernels' posterior after each row agrees with enumeration", {
   fit <- srvm(as.matrix(xs), ys,
     kernel = lapply(three, kernel_gaussian), scale = FALSE,
     prior = srvm_prior(1.3, 4,
-      noise = fixed(0.05), coef = fixed(0.5), kernels = weights
+      noise = fixed_variance(0.05), coef = fixed_variance(0.5), kernels = weights
     ), control = smc_control(4000, n_moves = 5), seed = 1
   )
   path <- as.matrix(kernel_posterior(fit, by_row = TRUE)[-1])

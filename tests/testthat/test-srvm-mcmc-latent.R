@@ -49,7 +49,7 @@ worst_score <- function(fit, answers, truth) {
   max(abs(mc_z(rowMeans(estimates), pmax(se, 1e-12), truth)))
 }
 
-probit_score <- function(x, y, coef = fixed(0.8), intercept = TRUE,
+probit_score <- function(x, y, coef = fixed_variance(0.8), intercept = TRUE,
                          lambda = 1.3, offset = NULL, kmax = 1,
                          nodes = 60) {
   exact <- known_probit_posterior(x, y, lambda, kmax, for_oracle(coef), at,
@@ -85,7 +85,7 @@ test_that("so do chains with repeated points and no intercept", {
   ), limit)
 })
 
-student_score <- function(x, y, df = 5, noise = fixed(0.1), intercept = TRUE,
+student_score <- function(x, y, df = 5, noise = fixed_variance(0.1), intercept = TRUE,
                           weights = NULL) {
   value <- mean(y) + c(-0.3, 0.4)
   exact <- oracle_student(
@@ -93,7 +93,7 @@ student_score <- function(x, y, df = 5, noise = fixed(0.1), intercept = TRUE,
     precision = if (is.null(weights)) rep(1, length(y)) else weights
   )
   fit <- batch(x, y,
-    prior = srvm_prior(1.3, 5, noise = noise, coef = fixed(0.6), df = df),
+    prior = srvm_prior(1.3, 5, noise = noise, coef = fixed_variance(0.6), df = df),
     intercept = intercept, weights = weights, chains = 40, iter = 1500, seed = 1
   )
   worst_score(fit, function(one) {
@@ -173,7 +173,7 @@ test_that("chains with learned bandwidths agree with quadrature over them", {
   classes <- learned_score(
     factor(signs[1:3], c(-1, 1)), srvm_prior(
       1.3,
-      ard = 1.5, linear = linear, coef = fixed(0.8)
+      ard = 1.5, linear = linear, coef = fixed_variance(0.8)
     ),
     function(phi, phi_at) {
       probit_integrals(signs[1:3], phi, 0.8, phi_at, 14)[c(1, 2, 5)]
@@ -189,7 +189,7 @@ test_that("chains with learned bandwidths agree with quadrature over them", {
   student <- learned_score(
     y, srvm_prior(
       1.3,
-      ard = 1.5, linear = linear, coef = fixed(0.6), noise = fixed(0.1), df = 5
+      ard = 1.5, linear = linear, coef = fixed_variance(0.6), noise = fixed_variance(0.1), df = 5
     ),
     function(phi, phi_at) {
       sums <- student_sums(y, phi, phi_at, matrix(1 / rule$omega[grid], ncol = 3),

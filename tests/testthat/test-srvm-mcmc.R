@@ -85,9 +85,9 @@ test_that("chains agree with repeated points and no intercept", {
 })
 
 test_that("chains agree with one variance known", {
-  z <- chains_against_oracle(noise = fixed(0.1))
+  z <- chains_against_oracle(noise = fixed_variance(0.1))
   expect_lt(max(abs(z)), limit)
-  z <- chains_against_oracle(coef = fixed(0.5))
+  z <- chains_against_oracle(coef = fixed_variance(0.5))
   expect_lt(max(abs(z)), limit)
 })
 

@@ -103,13 +103,13 @@ test_that("runs in a window agree under a learned rate and known variances", {
     lambda = oracle_learned_lambda(1, 0.3)
   )
   expect_stream(memories$window, control_of(4),
-    noise = fixed(0.1), coef = fixed(0.5)
+    noise = fixed_variance(0.1), coef = fixed_variance(0.5)
   )
 })
 
 test_that("runs that forget agree with powers of the likelihood", {
   memory <- memories$forgetting
-  expect_stream(memory, control_of(0), noise = fixed(0.1), coef = fixed(0.5))
+  expect_stream(memory, control_of(0), noise = fixed_variance(0.1), coef = fixed_variance(0.5))
   expect_stream(memory, control_of(4))
   expect_stream(memory, control_of(0), at = x_repeated, centres = "iid")
   expect_stream(memory, control_of(4), scaled = TRUE, coef = ig(3, 12))
@@ -188,7 +188,7 @@ test_that("rows whose weight is below rounding make no difference", {
   fit <- function(memory, kmax, ...) {
     few_particles(srvm(as.matrix(data$x), data$y,
       kernel = kernel_gaussian(0.3), scale = FALSE, seed = 1, memory = memory,
-      prior = srvm_prior(3, kmax, noise = fixed(1), coef = fixed(1)),
+      prior = srvm_prior(3, kmax, noise = fixed_variance(1), coef = fixed_variance(1)),
       control = smc_control(20, n_moves = 2)
     ))
   }
@@ -334,7 +334,7 @@ test_that("prequential scores are per row, runs weighted by their evidence", {
 known_fit <- function(memory, y, noise = 0.1, coef = 0.5, scale = FALSE) {
   srvm(as.matrix(x), y,
     kernel = kernel_gaussian(0.9), scale = scale, memory = memory,
-    prior = srvm_prior(1, 0, noise = fixed(noise), coef = fixed(coef)),
+    prior = srvm_prior(1, 0, noise = fixed_variance(noise), coef = fixed_variance(coef)),
     control = smc_control(2, n_moves = 0), seed = 1
   )
 }
@@ -391,7 +391,7 @@ test_that("evidence before and after each row of a window is unbiased", {
   ratios <- vapply(1:40, function(r) {
     fit <- few_particles(srvm(as.matrix(x), y,
       kernel = kernel_gaussian(0.9), scale = FALSE, memory = memories$window,
-      prior = srvm_prior(1.3, 5, noise = fixed(0.1), coef = fixed(0.5)),
+      prior = srvm_prior(1.3, 5, noise = fixed_variance(0.1), coef = fixed_variance(0.5)),
       control = smc_control(150, n_moves = 2, replicates = 2), seed = r
     ))
     lost <- vapply(fit$runs, function(run) {
@@ -491,7 +491,7 @@ test_that("prequential scores come from normalised densities", {
       few_particles(srvm(as.matrix(x), c(y[1:7], last),
         kernel = kernel_gaussian(0.9), scale = FALSE, memory = memory,
         intercept = FALSE, control = smc_control(40, n_moves = 1), seed = 1,
-        prior = srvm_prior(3, 5, noise = fixed(0.1), coef = fixed(0.5))
+        prior = srvm_prior(3, 5, noise = fixed_variance(0.1), coef = fixed_variance(0.5))
       ))
     }
     density <- function(last) {
@@ -532,7 +532,7 @@ test_that("sums forget an outlier of 1e8 once it has left the window", {
     fit <- go_on(at, y,
       kernel = kernel_linear(), memory = srvm_memory(window = 5),
       control = smc_control(20, n_moves = n_moves),
-      prior = srvm_prior(3, 5, noise = fixed(0.1), coef = fixed(0.5))
+      prior = srvm_prior(3, 5, noise = fixed_variance(0.1), coef = fixed_variance(0.5))
     )
     run <- fit$runs[[1]]
     # Row 24 is not the last of a round of five.
@@ -569,7 +569,7 @@ test_that("after an outlier has left, scores equal those without it", {
       kernel = kernel_gaussian(0.7), memory = srvm_memory(window = 6),
       control = smc_control(2),
       # One set, so there is no Monte Carlo error; the noise is integrated out.
-      prior = srvm_prior(1, 0, noise = ig(2, 0.1), coef = fixed(2),
+      prior = srvm_prior(1, 0, noise = ig(2, 0.1), coef = fixed_variance(2),
         scaled = TRUE
       )
     )

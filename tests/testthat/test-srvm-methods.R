@@ -164,10 +164,10 @@ test_that("coef() and the kernel reproduce predict()", {
 
 test_that("sigma is the posterior mean of the noise's standard deviation", {
   fixed_noise <- fit_small(y ~ x, data, scale = FALSE,
-    prior = srvm_prior(noise = fixed(0.09))
+    prior = srvm_prior(noise = fixed_variance(0.09))
   )
   expect_equal(sigma(fixed_noise), 0.3, tolerance = 1e-14)
-  scaled <- fit_small(y ~ x, data, prior = srvm_prior(noise = fixed(0.09)))
+  scaled <- fit_small(y ~ x, data, prior = srvm_prior(noise = fixed_variance(0.09)))
   expect_equal(sigma(scaled), 0.3 * stats::sd(data$y), tolerance = 1e-12)
   # Stored particles and their refreshed draws have the same mean, up to Monte
   # Carlo error.
@@ -570,7 +570,7 @@ test_that("the trace of the scaled form is the posterior mean at each row", {
   fit <- suppressWarnings(srvm(as.matrix(seq_along(y)), y,
     kernel = kernel_gaussian(1), scale = FALSE, seed = 1,
     prior = srvm_prior(
-      kmax = 0, noise = ig(3, 1), coef = fixed(2), scaled = TRUE
+      kmax = 0, noise = ig(3, 1), coef = fixed_variance(2), scaled = TRUE
     ),
     control = smc_control(20)
   ))

@@ -355,7 +355,7 @@ test_that("a model beyond double precision gives valid numbers", {
   v <- stats::var(data$y)
   for (noise in c(1e-2, 1e-4, 1e-6)) {
     for (coef in c(1, 1000)) {
-      prior <- srvm_prior(20, noise = fixed(noise * v), coef = fixed(coef * v))
+      prior <- srvm_prior(20, noise = fixed_variance(noise * v), coef = fixed_variance(coef * v))
       fit <- tryCatch(
         suppressWarnings(srvm(y ~ x, data,
           kernel = kernel_polynomial(3, 1), prior = prior, scale = FALSE,

@@ -11,7 +11,7 @@ test_that("data with little or no noise are fitted", {
 
 test_that("a fixed noise far below the misfit is fitted", {
   fit <- srvm(y ~ x, sim_sinc(60, seed = 1),
-    prior = srvm_prior(noise = fixed(1e-3), kmax = 10), seed = 1
+    prior = srvm_prior(noise = fixed_variance(1e-3), kmax = 10), seed = 1
   ) |> suppressWarnings()
   expect_true(is.finite(evidence(fit)$log_evidence))
 })

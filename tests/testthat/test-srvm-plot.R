@@ -43,7 +43,7 @@ fits <- function() {
     plane = fit_small(y ~ ., plane),
     one_row = fit_small(y ~ x, data[1, ]),
     one_row_plane = fit_small(y ~ ., plane[1, ]),
-    equal_rows = fit_small(y ~ x, data[rep(1, 9), ]),
+    equal_rows = suppressWarnings(fit_small(y ~ x, data[rep(1, 9), ])),
     constant = fit_small(y ~ x, transform(data, y = 5)),
     random = fit_small(y ~ x, data, order = "random"),
     far = fit_small(y ~ x, transform(data, y = 1e6 * y), scale = FALSE),
@@ -186,7 +186,7 @@ test_that("each type draws what it says", {
 })
 
 test_that("the curve has a range even if the data have none", {
-  fit <- fit_small(y ~ x, data[rep(1, 5), ])
+  fit <- suppressWarnings(fit_small(y ~ x, data[rep(1, 5), ]))
   grid <- curve_grid(fit, rep(data$x[[1]], 5), 7)
   expect_length(grid, 7)
   expect_equal(mean(grid), data$x[[1]])

@@ -31,7 +31,7 @@ expect_stream <- function(memory, control, ..., at = x) {
 test_that("runs agree under known variances", {
   for (n_moves in c(0, 10)) {
     expect_exact(by_degrees(n_moves),
-      noise = fixed(0.1), coef = fixed(0.5)
+      noise = fixed_variance(0.1), coef = fixed_variance(0.5)
     )
   }
 })
@@ -58,7 +58,7 @@ test_that("runs agree with repeated points, i.i.d. centres and no intercept", {
 test_that("runs of blind proposals agree", {
   for (n_moves in c(0, 4)) {
     expect_exact(by_degrees(n_moves, proposal = "birth_death"),
-      at = x_repeated, noise = fixed(0.3), coef = fixed(0.5)
+      at = x_repeated, noise = fixed_variance(0.3), coef = fixed_variance(0.5)
     )
   }
 })
@@ -96,21 +96,21 @@ test_that("runs with Student's noise agree", {
     )
     expect_scores(student_scores(
       function(fit) exact, x[1:3], surprise, at, value, by_degrees(n_moves),
-      srvm_prior(1.3, 2, noise = noise, coef = fixed(0.6), df = 5)
+      srvm_prior(1.3, 2, noise = noise, coef = fixed_variance(0.6), df = 5)
     ))
   }
-  expect_student(fixed(0.1), 0)
+  expect_student(fixed_variance(0.1), 0)
   expect_student(ig(3, 0.3), 4)
   skip_unless_extended()
   expect_student(ig(3, 0.3), 0)
-  expect_student(fixed(0.1), 4)
+  expect_student(fixed_variance(0.1), 4)
 })
 
 test_that("runs with a dictionary of two kernels agree", {
   expect_pairs <- function(...) expect_scores(pairs_against_oracle(...))
   for (n_moves in c(0, 4)) {
     expect_pairs(x[1:4], y[1:4], 2, by_degrees(n_moves),
-      noise = fixed(0.1), coef = fixed(0.5)
+      noise = fixed_variance(0.1), coef = fixed_variance(0.5)
     )
   }
   expect_pairs(x_repeated[1:4], y[1:4], 2, by_degrees(4),
@@ -133,7 +133,7 @@ test_that("runs with a list of kernels agree", {
   estimates <- vapply(1:40, function(seed) {
     fit <- few_particles(srvm(as.matrix(x), y,
       kernel = lapply(bandwidths, kernel_gaussian), scale = FALSE,
-      prior = srvm_prior(1.3, 4, noise = fixed(0.1), coef = fixed(0.5)),
+      prior = srvm_prior(1.3, 4, noise = fixed_variance(0.1), coef = fixed_variance(0.5)),
       control = by_degrees(2), seed = seed
     ))
     ratio <- exp(evidence(fit)$log_evidence - log_sum_exp(log_z))
@@ -171,11 +171,11 @@ test_that("the evidence is unbiased with 20 particles", {
   )
   for (n_moves in c(0, 3)) {
     unbiased(y, normal$log_evidence,
-      srvm_prior(1.3, 5, noise = fixed(0.3), coef = fixed(0.5)), n_moves
+      srvm_prior(1.3, 5, noise = fixed_variance(0.3), coef = fixed_variance(0.5)), n_moves
     )
   }
   unbiased(factor(signs), probit$log_evidence,
-    srvm_prior(1.3, 2, coef = fixed(0.8)), 2
+    srvm_prior(1.3, 2, coef = fixed_variance(0.8)), 2
   )
 })
 

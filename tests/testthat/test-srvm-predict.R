@@ -67,7 +67,7 @@ expect_close <- function(object, expected, tolerance) {
 intercept_only <- function(y, noise, coef, ...) {
   srvm(seq_along(y), y,
     kernel = kernel_gaussian(),
-    prior = srvm_prior(kmax = 0, noise = fixed(noise), coef = fixed(coef)),
+    prior = srvm_prior(kmax = 0, noise = fixed_variance(noise), coef = fixed_variance(coef)),
     control = smc_control(particles = 5, n_moves = 0), seed = 1, ...
   )
 }

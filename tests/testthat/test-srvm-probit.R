@@ -162,7 +162,7 @@ test_that("prequential scores are probabilities of both classes", {
   # Only an intercept: the first row is a coin.
   known <- srvm(as.matrix(x), factor(y),
     kernel = kernel_gaussian(0.9), control = smc_control(2, n_moves = 0),
-    prior = srvm_prior(1, 0, coef = fixed(1)), seed = 1
+    prior = srvm_prior(1, 0, coef = fixed_variance(1)), seed = 1
   )
   expect_equal(prequential(known)$log_predictive[[1]], log(0.5))
 })
@@ -315,7 +315,7 @@ test_that("requests without meaning for two classes are refused", {
     expect_error(srvm(as.matrix(data$x), y, seed = 1, ...), class = class)
   }
   bad(prior = srvm_prior(noise = ig(1, 1)))
-  bad(prior = srvm_prior(noise = fixed(1)))
+  bad(prior = srvm_prior(noise = fixed_variance(1)))
   bad(prior = srvm_prior(scaled = TRUE))
   bad(
     kernel = kernel_gaussian(1),

@@ -181,13 +181,13 @@ test_that("birth/death runs agree with enumeration and quadrature", {
     x = c(0.3, -1.7, 0.3, 2.1, -0.4, -1.7), intercept = FALSE,
     control = blind(resampling = "multinomial")
   )
-  expect_exact(noise = fixed(0.1), coef = fixed(0.5))
+  expect_exact(noise = fixed_variance(0.1), coef = fixed_variance(0.5))
 })
 
 test_that("birth/death runs agree in the scaled form", {
   expect_exact(scaled = TRUE, coef = ig(3, 12))
   expect_exact(
-    scaled = TRUE, coef = fixed(6), centres = "iid",
+    scaled = TRUE, coef = fixed_variance(6), centres = "iid",
     x = c(0.3, -1.7, 0.3, 2.1, -0.4, -1.7)
   )
   expect_exact(
@@ -360,11 +360,11 @@ test_that("every proposal copes with few, many and no centres", {
 })
 
 test_that("without centres the evidence is known and has no variance", {
-  noise <- fixed(0.3)
+  noise <- fixed_variance(0.3)
   exact_z <- oracle_log_ml(ys, matrix(0, 6, 1), integer(), 0.3, 0.5)
   for (proposal in everything) {
     fit <- tiny(xs, ys, proposal,
-      lambda = 10, kmax = 0, noise = noise, coef = fixed(0.5)
+      lambda = 10, kmax = 0, noise = noise, coef = fixed_variance(0.5)
     )
     expect_equal(evidence(fit)$log_evidence, exact_z, tolerance = 1e-12)
   }
@@ -373,7 +373,7 @@ test_that("without centres the evidence is known and has no variance", {
   )
   for (proposal in everything) {
     fit <- tiny(xs, ys, proposal,
-      lambda = 10, kmax = 0, scaled = TRUE, coef = fixed(2)
+      lambda = 10, kmax = 0, scaled = TRUE, coef = fixed_variance(2)
     )
     expect_equal(evidence(fit)$log_evidence, scaled_z, tolerance = 1e-12)
   }

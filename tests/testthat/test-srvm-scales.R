@@ -64,8 +64,8 @@ test_that("the evidence is the mean over the prior of that with given bandwidths
   skip_unless_extended()
   case <- scale_cases()
   y <- list(factor(case$y > 0.4), case$y)
-  prior <- list(srvm_prior(ard = 1.5, linear = 0, coef = fixed(0.7)), srvm_prior(
-    ard = 1.5, linear = 0, coef = fixed(0.7), noise = fixed(0.15), df = 3
+  prior <- list(srvm_prior(ard = 1.5, linear = 0, coef = fixed_variance(0.7)), srvm_prior(
+    ard = 1.5, linear = 0, coef = fixed_variance(0.7), noise = fixed_variance(0.15), df = 3
   ))
   scale <- 1.5 / bandwidth_median(case$x[, 1, drop = FALSE])
   w <- exp(seq(-5, 4, by = 0.25))

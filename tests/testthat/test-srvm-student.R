@@ -16,7 +16,7 @@ at <- as.matrix(c(-1, 0.5))
 #' Runs with n rows agree with the exact answers
 #' @noRd
 expect_student <- function(control, df = 5, x = xs, y = ys, n = length(x),
-                           noise = fixed(0.1), coef = 0.6, kmax = 5,
+                           noise = fixed_variance(0.1), coef = 0.6, kmax = 5,
                            intercept = TRUE) {
   x <- x[seq_len(n)]
   y <- y[seq_len(n)]
@@ -34,7 +34,7 @@ expect_student <- function(control, df = 5, x = xs, y = ys, n = length(x),
   z <- student_scores(
     function(fit) exact, x, y, at, value, control,
     srvm_prior(1.3, kmax,
-      noise = noise, coef = if (is.numeric(coef)) fixed(coef) else coef,
+      noise = noise, coef = if (is.numeric(coef)) fixed_variance(coef) else coef,
       df = df
     ), intercept
   )
@@ -115,7 +115,7 @@ test_that("runs agree with a bounded number of candidates", {
   for (n_moves in c(0, 4)) {
     z <- student_scores(
       exact, xs, ys, at, value, smc_control(800, n_moves = n_moves),
-      srvm_prior(1.3, 5, noise = fixed(0.1), coef = fixed(0.6), df = 5),
+      srvm_prior(1.3, 5, noise = fixed_variance(0.1), coef = fixed_variance(0.6), df = 5),
       memory = srvm_memory(candidates = 2)
     )
     expect_lt(max(abs(z)), limit)

@@ -58,7 +58,7 @@ expect_exact <- function(control, ..., at = x, of = y) {
 
 test_that("runs with weights agree under known variances", {
   for (n_moves in c(0, 4)) {
-    expect_exact(by_degrees(n_moves), noise = fixed(0.1), coef = fixed(0.5))
+    expect_exact(by_degrees(n_moves), noise = fixed_variance(0.1), coef = fixed_variance(0.5))
   }
 })
 
@@ -74,7 +74,7 @@ test_that("runs with weights agree in the scaled form", {
 
 test_that("runs of blind proposals with weights agree", {
   expect_exact(by_degrees(4, proposal = "birth_death"),
-    at = x_repeated, noise = fixed(0.3), coef = fixed(0.5)
+    at = x_repeated, noise = fixed_variance(0.3), coef = fixed_variance(0.5)
   )
 })
 
@@ -103,11 +103,11 @@ test_that("runs with weights and Student's noise agree", {
     )
     expect_scores(student_scores(
       function(fit) exact, x[1:3], surprise, at, value, by_degrees(n_moves),
-      srvm_prior(1.3, 2, noise = noise, coef = fixed(0.6), df = 5),
+      srvm_prior(1.3, 2, noise = noise, coef = fixed_variance(0.6), df = 5),
       weights = w[1:3]
     ))
   }
-  expect_student(fixed(0.1), 0)
+  expect_student(fixed_variance(0.1), 0)
   expect_student(ig(3, 0.3), 4)
 })
 
@@ -200,7 +200,7 @@ test_that("a row of weight 2 is two rows if the noise is known", {
   chain <- function(rows, weights) {
     few_draws(srvm(rows["x"], rows$y,
       kernel = kernel, scale = FALSE, seed = 1,
-      prior = srvm_prior(noise = fixed(0.04), coef = ig(1, 1)),
+      prior = srvm_prior(noise = fixed_variance(0.04), coef = ig(1, 1)),
       method = "mcmc", weights = weights,
       control = mcmc_control(1, 5, 25, 1, n_moves = 4)
     ))

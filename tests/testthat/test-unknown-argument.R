@@ -80,3 +80,24 @@ test_that("update() of a formula says what it does instead", {
     )
   }
 })
+
+test_that("chains say that they take no new rows", {
+  data <- sim_sinc(10, seed = 1)
+  fit <- suppressMessages(bark(y ~ x, data,
+    control = mcmc_control(chains = 1, warmup = 5, iter = 5), seed = 1
+  ))
+  expect_error(update(fit, data), "`iter`.*is a data.frame 10 x 2",
+    class = "kb_error_not_defined"
+  )
+  expect_error(update(fit, data = data), "take no new rows.*`data` was given",
+    class = "kb_error_not_defined"
+  )
+})
+
+test_that("rows are chosen in the data", {
+  data <- sim_sinc(10, seed = 1)
+  expect_match(hint_of(bark(y ~ x, data, subset = x > 0)),
+    "`data = subset(data, ...)`",
+    fixed = TRUE
+  )
+})
