@@ -20,7 +20,7 @@ bark_changes <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
   x <- fit$data$x[spread_over(n, min(n, most_rows)), , drop = FALSE]
   turns <- split(seq_along(chosen), permutation_turns(length(chosen)))
   orders <- with_local_seed(fit$seed, lapply(turns, function(turn) {
-    replicate(ncol(x), sample.int(nrow(x)))
+    matrix(replicate(ncol(x), sample.int(nrow(x))), nrow(x))
   }))
   of <- if (is.null(class)) seq_along(pools) else class
   out <- matrix(0, length(chosen), length(inputs))

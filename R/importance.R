@@ -20,7 +20,8 @@
 #' mean square over at most 100 evenly spaced training rows). For classes the
 #' unit is the standard deviation of the noise of the latent response; for
 #' several unordered classes f is any field minus the mean of the fields. There
-#' is one permutation per predictor, determined by the seed of the fit.
+#' are 20 permutations per predictor, determined by the seed of the fit; draws
+#' take turns with them.
 #' `effect_prior` is the same probability under the prior, from independent
 #' draws: compare the two to see what the data contribute.
 #'
@@ -53,17 +54,19 @@
 #' @param seed For permutations: a whole number, which leaves R's generator as
 #'   it is, or `NULL` to draw from it.
 #' @param x An object of class `kb_importance`.
-#' @param type What to draw: the `"scale"` of each predictor as a box (median,
-#'   quartiles, and whiskers at the ends of the interval), the probability of
-#'   its `"effect"` as a bar with a mark at that of the prior, `"both"`, one
-#'   above the other, or the probability of `"inclusion"` as a bar. `NULL`: both
-#'   for priors that select and if an effect is in doubt, otherwise the scales.
+#' @param type What to draw: the `"share"` of each predictor in the change of f as
+#'   a bar, the largest first; its `"scale"` as a box (median, quartiles, and
+#'   whiskers at the ends of the interval); the probability of its `"effect"` as
+#'   a bar with a mark at that of the prior; `"both"`, scales above effects; or
+#'   the probability of `"inclusion"` as a bar. `NULL`: shares where kernels have
+#'   scales of their own (the default of [bark()]); otherwise both for priors
+#'   that select and if an effect is in doubt, or the scales.
 #'   For permutations the type is `"rise"`, as a box. Orange lines extend two
 #'   Monte Carlo standard errors to either side of means and probabilities.
 #' @param transform The axis of the scales: `"sqrt"` or `"none"`; always
 #'   `"none"` for permutations.
-#' @param n The number of predictors shown: those with the largest probability
-#'   of an effect and mean, in the order of the columns.
+#' @param n The number of predictors shown: those that `print()` puts first, in
+#'   the order of the columns (but see `"share"`).
 #' @param digits Number of significant digits.
 #' @param ... For `plot()` titles, limits and axes, as in
 #'   [graphics::plot.default()]; for fits of `bark()` the arguments of
@@ -310,21 +313,28 @@ importance_picture <- function(x, type = NULL, transform = NULL, n = 30) {
   label <- importance_label(x)
   level <- attr(x, "level")
   n <- check_count(n, 1)
-  x <- as.data.frame(x[sort(most_important(x, n)), ])
+  order <- most_important(x, n)
+  x <- as.data.frame(x[if (type == "share") order else sort(order), ])
   new_picture(c(
     if (type %in% c("scale", "rise", "both")) {
       list(scales_panel(x, label, transform == "sqrt", level))
     },
-    if (type %in% c("effect", "inclusion", "both")) {
-      what <- if (type == "inclusion") type else "effect"
+    if (type %in% c("effect", "inclusion", "share", "both")) {
+      what <- if (type == "both") "effect" else type
       list(probabilities_panel(x, what, type == "both"))
     }
   ))
 }
 
 check_importance_type <- function(x, type) {
-  choices <- c("scale", "effect", "inclusion", "both")
-  usual <- if (tells_inclusion(x)) "both" else "scale"
+  choices <- c("scale", "effect", "inclusion", "share", "both")
+  usual <- if (isTRUE(attr(x, "by_share"))) {
+    "share"
+  } else if (tells_inclusion(x)) {
+    "both"
+  } else {
+    "scale"
+  }
   if (by_permutation(x)) choices <- usual <- "rise"
   check_choice(if (is.null(type)) usual else type, choices, "type")
 }
@@ -373,14 +383,17 @@ scales_panel <- function(x, label, root, level) {
   )
 }
 
-#' Bars of the probabilities of an effect, with marks at those of the prior, or
-#' of inclusion
+#' Bars of shares, of the probabilities of an effect, with marks at those of the
+#' prior, or of inclusion
 #' @param below Is it below a panel of scales?
 #' @noRd
 probabilities_panel <- function(x, what, below = FALSE) {
   at <- seq_len(nrow(x))
   panel(
-    "", if (what == "effect") "P(effect)" else "P(included)",
+    "", c(
+      effect = "P(effect)", inclusion = "P(included)",
+      share = "share of the change of f"
+    )[[what]],
     layer("bars", data.frame(x = at, y = x[[what]]), label = "posterior"),
     error_layer(at, x[[what]], x[[paste0(what, "_se")]], 0, 1),
     if (what == "effect") {
@@ -388,7 +401,8 @@ probabilities_panel <- function(x, what, below = FALSE) {
         shape = 23, size = 1, colour = "grey", fill = "white", label = "prior"
       )
     },
-    xlim = range(at) + c(-0.6, 0.6), ylim = 0:1, ticks = x$variable,
+    xlim = range(at) + c(-0.6, 0.6), ylim = if (what == "share") 0 else 0:1,
+    ticks = x$variable,
     shared = if (below) c("main", "ylim")
   )
 }
