@@ -23,6 +23,10 @@ NULL
 #' square root of `ess`. Quantities whose draws are all equal are ignored,
 #' unless this is true of all quantities.
 #'
+#' Fits judge themselves by laxer values: `print()` says "converged", and no
+#' warning is given, if R-hat is at most 1.05 and effective sample sizes are at
+#' least 100. Only values worse than these are wrong enough to warn of.
+#'
 #' A run that is stopped because its diagnostics look good is slightly biased:
 #' it is more likely to end when the chains happen to agree (Cowles, Roberts and
 #' Rosenthal, 1999). The bias vanishes as the required effective sample size

@@ -1,4 +1,4 @@
-# Every number in README.md, from one command:
+# The numbers in README.md and in the article `league`, from one command:
 #   Rscript tools/replicate.R            all steps, one after the other: days
 #   --list             the steps, their scripts and times; runs nothing
 #   --only=a,b         some of them
@@ -10,6 +10,30 @@
 #   --uci=folder       the whole sets of the step `rows`, see
 #                      tools/bench/rows.R; without it kin40k and protein are
 #                      left out there
+#
+# Steps and the rows of README.md's table of peers:
+#   league         bark() and srvm(), sets of packages and of UCI; srvm() is
+#                  reported with 3 splits of pol, the step makes 5
+#   classes        bark(), two classes
+#   labels_league  kgs(); 20 splits, the table has 2 to 20. LetterRecognition
+#                  is run, too, and has no published number
+#   mixture, counts, survival, noise, groups   the rows of these names; in
+#                  counts the column "bark_nb minus it", row gam_nb
+#   rows           tens of thousands of rows; one split, the table has means of
+#                  two but for friedman; kin40k and protein only with --uci
+#   sbi            kbr(); only with --sbi
+# readme and labels make what stands above that table. bark, families, bands,
+# srvm and kbr make numbers of articles only.
+#
+# No step makes these; call the scripts:
+#   bench/kgs-league.R --sets=choices --only=Ionosphere,Vehicle
+#                  the second table of wrong labels in the article
+#   bench/rows.R --splits=2, and --long   means of two splits; effective draws
+#   bench/classes.R --mixing   effective draws of classes
+#   bench/counts.R --methods=bart_star    trees for counts, with countSTAR
+# The results of mixture, labels, kbr and sbi are stored in
+# vignettes/precomputed; tables of the other steps are typed into README.md and
+# the article from the output of their scripts.
 #
 # Needs R, a C++17 compiler and a package repository: what the chosen steps need
 # is installed into a library of this project's own (tools/deps.R). Data are in
