@@ -41,12 +41,20 @@ NULL
 #' `bark_spec()` and `kgs_spec()` pass importance and frequency weights on as
 #' `weights`: for [bark()] in classification only with the logit link, the
 #' default, for [kgs()] only with a nugget, the default too. Of counts, classes
-#' and times they count rows; of other numbers they divide the variance of the
-#' noise.
+#' and times they count rows. Of other numbers frequency weights repeat rows, and
+#' importance weights divide the variance of the noise: it is that of a row of
+#' weight 1, so only weights with a mean near 1 leave prediction intervals as wide
+#' as without.
 #'
 #' Censored regression takes `Surv()` responses in formulas; its predictions are of
 #' the types `"time"` (the median), `"survival"` (with `eval_time`),
 #' `"linear_pred"` and `"raw"`.
+#'
+#' Without `iter` chains have the length that `bark()` and `kgs()` choose; with it
+#' the warmup is a third of it. Where a warning says `update(fit, ...)`, `fit` is
+#' `parsnip::extract_fit_engine()` of a fitted specification or workflow; to fit
+#' again, use `control = mcmc_control(until = convergence())` in
+#' `parsnip::set_engine()`.
 #'
 #' All main arguments can be tuned, over the ranges of [tuning_parameters].
 #'
@@ -150,6 +158,16 @@ update.kgs_spec <- update_of_spec("kgs_spec")
 bark_train <- function(x, y, weights = NULL, type = NULL, alpha = NULL,
                        eps = NULL, gamma = NULL, iter = NULL, prior = NULL,
                        control = NULL, ...) {
+  # parsnip turns frequency weights into integers. Rows of numbers are repeated:
+  # `weights` would divide their variance.
+  family <- check_bark_family(list(...)$family)
+  normal <- is.null(family) || family == "gaussian"
+  if (is.integer(weights) && is.numeric(y) && normal) {
+    rows <- rep(seq_along(y), weights)
+    x <- x[rows, , drop = FALSE]
+    y <- y[rows]
+    weights <- NULL
+  }
   if (!is.null(weights)) weights <- as.double(weights)
   given <- trained_settings(type, alpha, eps, gamma, iter, prior, control)
   do.call(bark, c(

@@ -164,7 +164,14 @@ test_that("case weights reach bark()", {
         case_weights = weights
       ))
       fit <- parsnip::extract_fit_engine(fit)
-      expect_identical(fit$data$weights, as.double(w))
+      repeated <- inherits(weights, "hardhat_frequency_weights") &&
+        identical(model[[2]], y ~ x)
+      if (repeated) {
+        ours <- quietly(
+          bark(y ~ x, data[rep(1:30, w), ], control = short, seed = 1)
+        )
+      }
+      expect_identical(fit$data$weights, if (!repeated) as.double(w))
       expect_equal(predict(fit, data["x"]), predict(ours, data))
     }
   }
