@@ -26,7 +26,7 @@ NULL
 #'   [mcmc_control()].
 #'
 #' @details Everything else goes to `parsnip::set_engine()`: `kernel`, `prior`
-#' and `control` (which override the corresponding main arguments), and the
+#' and `control` (in place of the corresponding main arguments), and the
 #' other arguments of the fit function, such as `seed`. Without a seed one is
 #' drawn from R's generator, so that `set.seed()` before `fit()` takes effect.
 #'
@@ -203,6 +203,8 @@ bark_survival <- function(object, newdata, times) {
 
 # The main arguments as `prior` and, if there is any, `control`
 trained_settings <- function(type, alpha, eps, gamma, iter, prior, control) {
+  refuse_hidden(prior, type, alpha, eps, gamma)
+  refuse_hidden(control, iter)
   if (is.null(prior)) {
     prior <- do.call(bark_prior, given_only(type, alpha, eps, gamma))
   }
@@ -218,6 +220,9 @@ trained_settings <- function(type, alpha, eps, gamma, iter, prior, control) {
 #' @export
 srvm_train <- function(x, y, bandwidth = NULL, lambda = NULL, particles = NULL,
                        kernel = NULL, prior = NULL, control = NULL, ...) {
+  refuse_hidden(kernel, bandwidth)
+  refuse_hidden(prior, lambda)
+  refuse_hidden(control, particles)
   if (is.null(kernel) && !is.null(bandwidth)) {
     kernel <- kernel_gaussian(bandwidth)
   }
@@ -235,6 +240,8 @@ srvm_train <- function(x, y, bandwidth = NULL, lambda = NULL, particles = NULL,
 kgs_train <- function(x, y, weights = NULL, bandwidth = NULL, bias = NULL,
                       nugget = NULL, iter = NULL, kernel = NULL,
                       control = NULL, ...) {
+  refuse_hidden(kernel, bandwidth)
+  refuse_hidden(control, iter)
   if (!is.null(weights)) weights <- as.double(weights)
   if (is.null(kernel) && !is.null(bandwidth)) {
     kernel <- kernel_gaussian(bandwidth)
@@ -245,6 +252,19 @@ kgs_train <- function(x, y, weights = NULL, bandwidth = NULL, bias = NULL,
   do.call(kgs, c(
     list(x, y), given_only(kernel, bias, nugget, weights, control), list(...)
   ))
+}
+
+# Main arguments have no effect beside the engine's setting that contains them
+refuse_hidden <- function(setting, ..., arg = rlang::caller_arg(setting)) {
+  names <- vapply(substitute(list(...))[-1], deparse, "")
+  hidden <- names[!vapply(list(...), is.null, NA)]
+  if (!is.null(setting) && length(hidden) > 0) {
+    kb_abort(c(
+      "{.arg {hidden}} would have no effect beside {.arg {arg}}.",
+      x = "{.arg {arg}} is given in {.fn parsnip::set_engine}.",
+      i = "Give one of them."
+    ), "argument", argument = hidden)
+  }
 }
 
 # The mode says that numbers are meant as numbers

@@ -119,6 +119,18 @@ test_that("classification agrees with the fit functions", {
   expect_equal(band[[4]], unname(whole[, 2, "upr"]))
 })
 
+test_that("no main argument is hidden by a setting of the engine", {
+  refused <- function(train, argument, ...) {
+    expect_error(train(line["x"], line$y, ...),
+      class = "kb_error_argument", regexp = paste0(argument, ".*no effect")
+    )
+  }
+  refused(bark_train, "iter", iter = 10, control = short)
+  refused(bark_train, "alpha", alpha = 1, prior = bark_prior())
+  refused(srvm_train, "lambda", lambda = 3, prior = srvm_prior())
+  refused(kgs_train, "bandwidth", bandwidth = 1, kernel = kernel_gaussian(1))
+})
+
 test_that("case weights reach kgs()", {
   w <- rep(1:2, 15)
   data <- transform(line, class = factor(y > 0.2))
