@@ -68,12 +68,14 @@ estimates_of_draws <- function(draws, rowid) {
 #' @rdname get_predict.kb_fit
 #' @exportS3Method marginaleffects::get_vcov
 get_vcov.kb_fit <- function(model, vcov = NULL, ...) {
+  checked_fit(model)
   if (!is.null(vcov) && !is.logical(vcov)) {
     kb_abort(c(
       "{.arg vcov} must be left out.",
       i = "Intervals come from the draws of the fit."
     ), "argument", argument = "vcov")
   }
+  NULL
 }
 
 # marginaleffects refuses classes that it does not know, or that are not named

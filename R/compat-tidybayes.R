@@ -33,6 +33,7 @@ NULL
 #' @exportS3Method tidybayes::epred_draws
 epred_draws.kb_fit <- function(object, newdata, ...,
                                category = ".category") {
+  checked_fit(object)
   NextMethod(category = category)
 }
 
