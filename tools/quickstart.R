@@ -1,5 +1,5 @@
-# A tour of the package, in less than four minutes on a machine with only R and
-# a compiler: Rscript tools/quickstart.R
+# A tour of the package, in three minutes on a machine with only R and a
+# compiler: Rscript tools/quickstart.R
 # Installs the package and what it needs into a library of its own, fits real
 # data with default calls, compares intervals with held-out rows and draws
 # pictures.
