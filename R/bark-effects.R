@@ -24,13 +24,13 @@ bark_changes <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
   }))
   of <- if (is.null(class)) seq_along(pools) else class
   out <- matrix(0, length(chosen), length(inputs))
-  for (k in seq_along(turns)) {
-    draws <- chosen[turns[[k]]]
+  for (turn in seq_along(turns)) {
+    draws <- chosen[turns[[turn]]]
     base <- relative_fields(fit, x, pools, draws)
-    out[turns[[k]], ] <- vapply(inputs, function(l) {
+    out[turns[[turn]], ] <- vapply(inputs, function(l) {
       permuted <- x
       # Several inputs are permuted together.
-      permuted[, l] <- x[orders[[k]][, l[[1]]], l]
+      permuted[, l] <- x[orders[[turn]][, l[[1]]], l]
       moved <- relative_fields(fit, permuted, pools, draws)
       do.call(pmax, lapply(of, function(k) {
         sqrt(colMeans((moved[[k]] - base[[k]])^2))
