@@ -55,17 +55,41 @@ describe_bark_model <- function(x, show) {
   )
 }
 
+# In words; `summary()` has the settings
 kernels_prior_lines <- function(x, show) {
-  prior <- x$settings$prior
   paste0(
-    "  prior:        ", prior$type, ", alpha ", show(prior$alpha), ", gamma ",
-    show(prior$gamma), ", eps ", show(prior$eps),
-    if (is_truncated(x)) ", truncation", ":\n                ",
-    show(prior$nu), " kernels expected", if (is_multinomial(x)) {
-      " in each of the fields"
-    }, ", squared discrepancy ",
-    show(prior$discrepancy), "\n",
-    directions_line(x)
+    "  prior:        ", in_column(paste0(
+      show(x$settings$prior$nu), " kernels expected",
+      if (is_multinomial(x)) " in each of the fields", ", ", scales_words(x)
+    )), "\n", directions_line(x)
+  )
+}
+
+scales_words <- function(x) {
+  type <- x$settings$prior$type
+  paste0(
+    if (has_clusters(x)) {
+      "with scales of their own or shared"
+    } else if (has_own_scales(x)) {
+      "each with scales of its own"
+    } else if (type %in% c("equal", "select_equal")) {
+      "with one scale"
+    } else {
+      paste("with a scale per", if (has_directions(x)) "direction" else "predictor")
+    },
+    if (bark_selects(type)) " that may be 0"
+  )
+}
+
+# The settings of the prior of kernels, for `summary()`
+prior_settings_lines <- function(x, digits) {
+  prior <- x$settings$prior
+  show <- function(name) paste(name, format(prior[[name]], digits = digits))
+  paste0(
+    "Prior: ", prior$type, ", ", show("alpha"), ", ", show("gamma"), ", ",
+    show("eps"), if (is_truncated(x)) ", truncation",
+    ";\n  squared ", show("discrepancy"), ", P(intercept) ",
+    format(intercept_expected(prior, nrow(x$data$x)), digits = digits), "\n"
   )
 }
 
@@ -132,30 +156,18 @@ noise_words <- function(x) {
 }
 
 df_part <- function(fit, show) {
-  paste0(", Student's t with df ", show(stats::median(bark_pool(fit)$df)))
+  df <- stats::median(bark_pool(fit)$df)
+  paste0(", Student's t, median df ", show(df))
 }
 
 # The locations of kernels, if not the default
 centres_line <- function(x, show) {
   prior <- x$settings$prior
-  plain <- is.null(prior$centre_weights) && !has_own_centres(x)
-  n <- nrow(x$data$x)
-  if (plain && !has_own_scales(x)) {
-    return(NULL)
+  if (has_own_centres(x)) {
+    paste0("  centres:      near rows, sd ", show(prior$centre_sd), "\n")
+  } else if (!is.null(prior$centre_weights)) {
+    "  centres:      rows, by their weights\n"
   }
-  paste0(
-    "  centres:      ", if (has_own_centres(x)) {
-      paste0("near rows, sd ", show(prior$centre_sd))
-    } else {
-      "rows"
-    }, ", P(intercept) ", show(bark_location_probability(x)[[1]]), ", prior ",
-    show(intercept_expected(prior, n)), "\n",
-    if (has_clusters(x)) {
-      "                with scales of their own or shared\n"
-    } else if (has_own_scales(x)) {
-      "                each with scales of its own\n"
-    }
-  )
 }
 
 # The predictors that matter most: with their share of the change of f where
@@ -230,15 +242,16 @@ summary.kb_bark <- function(object, level = 0.9, ...) {
 print.summary.kb_bark <- function(x, digits = 3, ...) {
   check_no_dots(...)
   print_posterior(x, digits)
-  if (!is.null(x$importance)) {
-    cat("\n")
+  if (has_kernels(x$fit)) {
+    cat("\n", prior_settings_lines(x$fit, digits), "\n", sep = "")
     print(x$importance, digits = digits)
-  }
-  if (!is.null(x$centres)) {
-    cat("\nMost frequent centres (the intercept: ",
-      format(x$intercept, digits = digits), ")\n",
+    cat("\nP(intercept among the kernels): ",
+      format(x$intercept, digits = digits), "\n",
       sep = ""
     )
+  }
+  if (!is.null(x$centres)) {
+    cat("\nMost frequent centres\n")
     print(x$centres, digits = digits, row.names = FALSE)
   }
   cat("\n")

@@ -66,6 +66,14 @@ tidy_limits <- function(out, conf.int) {
   out
 }
 
+# A table of this package with broom's names, those of broom first
+tidy_columns <- function(x, names, conf.int) {
+  out <- as.data.frame(unclass(x), optional = TRUE)
+  at <- match(names(names), names(out))
+  names(out)[at] <- names
+  tidy_limits(out[c(at, setdiff(seq_along(out), at))], conf.int)
+}
+
 # The smallest value below which the weights reach p
 weighted_quantile <- function(v, weights, p) {
   order <- order(v)

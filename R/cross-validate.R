@@ -49,7 +49,7 @@
 #'   share of responses inside the central prediction interval of `level`, and
 #'   `weight`, the model's weight in the mixture of predictive distributions
 #'   whose log score over all rows is highest (stacking). `print()` shows it,
-#'   with 90% intervals. `plot()` shows calibration:
+#'   with 90% intervals, and `tidy()` has a row per model and number. `plot()` shows calibration:
 #'   the distribution function of `pit` minus the diagonal, or the share of the
 #'   second class (with more classes, of all) against its predicted probability.
 #'
@@ -447,6 +447,22 @@ number_means <- function(models, object, level) {
   }
   inside <- function(m) mean(abs(m$pit - 0.5) <= level / 2)
   data.frame(out, coverage = vapply(models, inside, 0))
+}
+
+#' @rdname cross_validate
+#' @export
+tidy.kb_cross_validation <- function(x, level = 0.9, ...) {
+  table <- summary(x, level = level, ...)
+  numbers <- as.matrix(table[names(table) != "model"])
+  terms <- grep("_se$", colnames(numbers), value = TRUE, invert = TRUE)
+  values <- function(columns) {
+    as.vector(t(numbers[, match(columns, colnames(numbers)), drop = FALSE]))
+  }
+  data.frame(
+    model = rep(table$model, each = length(terms)),
+    term = rep(terms, nrow(table)), estimate = values(terms),
+    std.error = values(paste0(terms, "_se"))
+  )
 }
 
 #' Weights of the mixture with the highest log score, by the EM algorithm

@@ -364,11 +364,8 @@ tidy.kb_exposures <- function(x, conf.int = TRUE, ...) {
       i = "{.fn as.data.frame} has shares and probabilities."
     ), "not_defined")
   }
-  out <- as.data.frame(unclass(x))
-  own <- c(
+  tidy_columns(x, c(
     exposure = "term", mean = "estimate", sd = "std.error", lower = "conf.low",
     upper = "conf.high"
-  )
-  names(out)[match(names(own), names(out))] <- own
-  tidy_limits(out, conf.int)
+  ), conf.int)
 }

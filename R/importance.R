@@ -108,6 +108,8 @@
 #'   weights. For [kgs()] the response is the recorded label, right or wrong.
 #'
 #'   `print()` shows the `n` that matter most; `plot()` returns `x`, invisibly.
+#'   `tidy()` is the same table with `term`, `estimate` (the mean), `conf.low` and
+#'   `conf.high` first.
 #' @section Errors: `kb_error_not_defined` for other objects, including fits of
 #'   [kbr()] and [tdsmc()]; `kb_error_argument` for a loss that does not apply
 #'   to the response and for fewer than two complete rows.
@@ -291,6 +293,17 @@ format_alike <- function(columns, digits) {
   lapply(columns, function(v) {
     formatC(round(v, decimals) + 0, decimals, format = "f")
   })
+}
+
+#' @rdname importance
+#' @param conf.int For `tidy()`: add the limits?
+#' @export
+tidy.kb_importance <- function(x, conf.int = TRUE, ...) {
+  check_no_dots(...)
+  tidy_columns(x, c(
+    variable = "term", mean = "estimate", lower = "conf.low",
+    upper = "conf.high"
+  ), conf.int)
 }
 
 #' @rdname importance

@@ -103,11 +103,15 @@ mixing_line <- function(x, show) {
     },
     short
   )
-  # Names of scales may be long: the end then goes into another line.
-  lines <- unlist(lapply(lines, strwrap, width = 64))
-  paste0("  mixing:       ", paste(
-    lines, collapse = "\n                "
-  ), "\n")
+  paste0("  mixing:       ", in_column(lines), "\n")
+}
+
+# Texts that continue below each other, beside the labels
+in_column <- function(lines) {
+  paste(
+    unlist(lapply(lines, strwrap, width = 64)),
+    collapse = "\n                "
+  )
 }
 
 incomplete_line <- function(x) {

@@ -150,10 +150,7 @@ logs_line <- function(fit, most = 5) {
   }
   more <- length(names) - most
   if (more > 0) names <- c(utils::head(names, most), paste(more, "more"))
-  lines <- strwrap(toString(names), 64)
-  paste0("  logarithms:   ", paste(
-    lines, collapse = "\n                "
-  ), "\n")
+  paste0("  logarithms:   ", in_column(toString(names)), "\n")
 }
 
 scaling_y <- function(s, y) {

@@ -173,7 +173,11 @@ bandwidths_line <- function(x, show) {
     return(NULL)
   }
   bandwidths_text(b, colnames(x$data$x), show,
-    what = if (is.null(rows)) "" else paste0("from the first ", rows, " rows: ")
+    what = if (is.null(rows)) {
+      "medians: "
+    } else {
+      paste0("from the first ", rows, " rows: ")
+    }
   )
 }
 

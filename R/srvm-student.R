@@ -44,7 +44,7 @@ student_words <- function(fit, show) {
   }
   pool <- srvm_pool(fit)
   median <- weighted_quantile(pool$df, pool$weights, 0.5)
-  paste0(", Student's t, df ", show(median), " (learned)")
+  paste0(", Student's t, median df ", show(median))
 }
 
 # NULL if the noise is normal

@@ -1,7 +1,7 @@
-# Makes the tables in README.md of engines and methods, and of the families of
-# bark() and methods, which tools/readme.R writes between their markers. Each cell
-# is tried on a small fit. A test compares README.md with them, and looks for
-# methods that have no row.
+# Makes the tables of engines and methods, and of the families of bark() and
+# methods, which tools/readme.R writes between their markers in the article
+# `methods`. Each cell is tried on a small fit. A test compares the article with
+# them, and looks for methods that have no row.
 
 columns <- c(
   srvm = "`srvm()`", chains = "`srvm()`, chains", tdsmc = "`tdsmc()`",
@@ -453,7 +453,7 @@ generics_without_row <- function() {
   setdiff(generics, c(internal, spoken, without_row))
 }
 
-# ---- README.md ---------------------------------------------------------------
+# ---- the article ---------------------------------------------------------------
 
 tables <- list(methods = method_table, families = family_table)
 
@@ -465,7 +465,7 @@ table_markers <- function(name) {
 table_lines <- function(text, name) {
   at <- match(table_markers(name), text)
   if (anyNA(at) || diff(at) < 1) {
-    stop("README.md has no markers for the table of ", name, ".")
+    stop("No markers for the table of ", name, ".")
   }
   seq_len(diff(at) - 1) + at[[1]]
 }

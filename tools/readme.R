@@ -1,8 +1,8 @@
 # Update what README.md shows of the package itself:
 #   Rscript tools/readme.R
 # the output of its first example and its coverage, its pictures in man/figures,
-# the sentence on wrong labels (tools/readme-labels.R), and the tables of methods
-# (tools/method-table.R).
+# the sentence on wrong labels (tools/readme-labels.R); and the tables of methods
+# in the article `methods` (tools/method-table.R).
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -147,7 +147,7 @@ fit <- first_fit(sigma = ~lstat)
 write_coverage(file, fit)
 runs <- stored_label_runs(root)
 write_labels_sentence(file, runs)
-write_tables(file)
+write_tables(file.path(root, "vignettes", "articles", "methods.Rmd"))
 draw_curve(fit)
 picture("labels", function() draw_label_rates(runs))
 draw_surface()

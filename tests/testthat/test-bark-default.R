@@ -75,7 +75,7 @@ test_that("the default fit has every method", {
     control = mcmc_control(2, 60, 60), seed = 1
   ))
   expect_output(print(fit), "each with scales of its own")
-  expect_output(print(fit), "Student's t with df")
+  expect_output(print(fit), "Student's t, median df")
   expect_output(print(fit), "logarithms: +right, left")
   expect_identical(dim(predict(fit, data[1:3, ], interval = "prediction")), c(3L, 3L))
   expect_s3_class(importance(fit), "data.frame")

@@ -28,8 +28,7 @@ test_that("print is short, and shows what both families have", {
     expect_lte(max(nchar(out)), 80)
     expect_identical(value$value, fit)
     expect_false(value$visible)
-    expect_match(out, "squared discrepancy 5", all = FALSE)
-    expect_match(out, "20 kernels expected", all = FALSE)
+    expect_match(out, "20 kernels expected, with ", all = FALSE)
     expect_match(out, "R-hat", all = FALSE)
   }
   plane <- capture.output(print(fits$plane))
@@ -55,6 +54,9 @@ test_that("summary adds parameters, predictors and centres", {
     expect_identical(out$parameters, tidy(fit))
     expect_identical(out$importance, importance(fit))
     expect_output(print(out), "Most frequent centres")
+    expect_output(
+      print(out), "Prior: .*, alpha 1, gamma .*, eps .*\\n.*squared discrepancy 5"
+    )
   }
   expect_identical(
     summary(fits$plane, level = 0.5)$parameters, tidy(fits$plane, conf.level = 0.5)

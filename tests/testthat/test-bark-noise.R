@@ -95,7 +95,7 @@ test_that("by default the noise is Student's, its df learned", {
   fit <- quick_noise(y ~ x + z, data, sigma = ~x, prior = bark_prior())
   expect_true(all(bark_pool(fit)$df %in% learned_df))
   expect_gt(length(unique(bark_pool(fit)$df)), 1)
-  expect_output(print(fit), "noise scale.*\\n.*Student's t with df")
+  expect_output(print(fit), "noise scale.*\\n.*Student's t, median df")
   new <- data[1:4, ]
   # The density is the derivative of the distribution function.
   p <- c(0.1, 0.101, 0.7, 0.701)

@@ -265,7 +265,6 @@ test_that("methods of fits work", {
   weighted <- suppressWarnings(
     bark(y ~ x1, data, weights = w, prior = prior, control = control, seed = 1)
   )
-  expect_output(print(fit), "truncation")
   for (one in list(fit, classes, weighted)) {
     expect_output(print(one), "5 kernels expected")
     expect_output(print(summary(one)), "truncation")

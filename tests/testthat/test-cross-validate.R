@@ -124,6 +124,13 @@ test_that("the summary compares models on the same rows", {
   expect_equal(as.numeric(table$rmse[[1]]), sqrt(mean(out$error[1:30]^2)))
   inside <- out$pit[1:30] >= 0.1 & out$pit[1:30] <= 0.9
   expect_equal(summary(out, level = 0.8)$coverage[[1]], mean(inside))
+  long <- tidy(out, level = 0.8)
+  of <- function(term) long[long$term == term, ]
+  expect_identical(of("elpd")$model, table$model)
+  expect_equal(of("elpd")$estimate, table$elpd)
+  expect_equal(of("difference")$std.error, table$difference_se)
+  expect_equal(of("coverage")$estimate[[1]], mean(inside))
+  expect_true(all(is.na(of("coverage")$std.error)))
 })
 
 test_that("stacking gives the mixture with the highest score", {

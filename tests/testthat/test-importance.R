@@ -29,6 +29,18 @@ test_that("scales and inclusion agree with the draws", {
   }
 })
 
+test_that("tidy() has the same numbers under broom's names", {
+  out <- importance(fits$plane)
+  tidied <- tidy(out)
+  expect_named(tidied[1:4], c("term", "estimate", "conf.low", "conf.high"))
+  expect_identical(class(tidied), "data.frame")
+  expect_identical(tidied$term, out$variable)
+  expect_identical(tidied$estimate, out$mean)
+  expect_identical(tidied$conf.high, out$upper)
+  expect_identical(tidied$share, out$share)
+  expect_false("conf.low" %in% names(tidy(out, conf.int = FALSE)))
+})
+
 test_that("a predictor that matters is distinguished from one that does not", {
   withr::local_seed(3)
   x <- cbind(a = stats::rnorm(60), b = stats::rnorm(60))

@@ -1,5 +1,5 @@
-# README.md and its table of engines and methods. Needs the source tree: an
-# installed package has neither README.md nor tools/.
+# README.md, and the article with the tables of methods. Needs the source tree:
+# an installed package has neither, nor tools/.
 
 readme <- file.path("..", "..", "README.md")
 script <- file.path("..", "..", "tools", "method-table.R")
@@ -20,13 +20,14 @@ test_that("a generic without a row is noticed", {
   expect_setequal(less$generics_without_row(), c("autoplot", "bayes_point"))
 })
 
-test_that("the tables in README.md agree with the methods", {
+test_that("the tables of methods agree with the methods", {
+  article <- file.path(dirname(readme), "vignettes", "articles", "methods.Rmd")
   for (package in c("bayesplot", "ggplot2", "loo", "rstantools", "survival")) {
     skip_if_not_installed(package)
   }
   for (name in names(tools$tables)) {
     expect_identical(
-      tools$read_table(readme, name), tools$tables[[name]](),
+      tools$read_table(article, name), tools$tables[[name]](),
       label = name
     )
   }

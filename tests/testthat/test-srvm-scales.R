@@ -218,7 +218,7 @@ test_that("predictions follow from the particles", {
 
 test_that("fits report their bandwidths", {
   for (fit in scale_fits()) {
-    expect_output(print(fit), "bandwidths:   x[0-9]")
+    expect_output(print(fit), "bandwidths:   medians: x[0-9]")
     expect_true(all(paste0("bandwidth[x", c(1, 2, 4, 5), "]") %in%
       generics::tidy(fit)$term))
     expect_true("bandwidth[x5]" %in% names(posterior::as_draws_df(fit)))
