@@ -1,4 +1,4 @@
-#' kernelbayes: exact and fast Bayesian kernel methods
+#' kernelbayes: Bayesian kernel regression, classification and filtering
 #'
 #' Bayesian regression and classification with kernels, on one C++ core. Each
 #' engine is one function that returns a plain R object with `print`,

@@ -2,9 +2,13 @@
 
 #' Choose bandwidths and regularisation of kernel Bayes' rule
 #'
-#' For the methods `"kbr"` and `"iw"`; `"adjusted"`, the default of [kbr()],
-#' chooses for itself. For state-space models see [tune_kbr_hmm()]. Blocked
-#' cross-validation over a grid: pairs are divided into `folds` blocks in the
+#' For the papers' rules, the methods `"kbr"` and `"iw"`, to reproduce or compare
+#' them. If you want a posterior, call [kbr()]: its default method, `"adjusted"`,
+#' chooses bandwidths for itself, and its intervals have the right width, which those
+#' of the papers' rules often have not, tuned or not. For state-space models see
+#' [tune_kbr_hmm()].
+#'
+#' Blocked cross-validation over a grid: pairs are divided into `folds` blocks in the
 #' order given, each block is predicted from the others, and the setting with
 #' the smallest mean loss is fitted to all pairs. Folds are blocks, not random
 #' rows, so that neighbours in time do not predict each other.
