@@ -13,8 +13,10 @@
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for `sigma` (not for two
 #'   classes), `tau`, `k`, and where they are learned `df`, `lambda` and
-#'   `bandwidth[<predictor>]`, with `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
-#'   `conf.high`. `glance()`: one line with `nobs`, `log_evidence`, `mc_se`,
+#'   `bandwidth[<predictor>]`, with `estimate` (posterior mean), `std.error`
+#'   (posterior sd), `conf.low` and `conf.high`; for `df` and bandwidths, which have
+#'   long tails, the posterior median and the median absolute deviation (times
+#'   1.4826). `glance()`: one line with `nobs`, `log_evidence`, `mc_se`,
 #'   `k`, `sigma`, `ess_fraction`, `seconds` (batch fits: `nobs`, `k`, `sigma`,
 #'   `rhat`, `ess_bulk`, `draws`, `seconds`). `augment()`: the data with
 #'   `.fitted`, `.lower`, `.upper` and, where the response is known, `.resid`
@@ -43,21 +45,37 @@ tidy.kb_srvm <- function(x, conf.int = TRUE, conf.level = 0.9,
     if (learns_scales(x$settings)) bandwidth_names(x)
   )
   draws <- draws[intersect(shown, names(draws))]
-  tidy_weighted(draws, pool$weights, conf.int, conf.level)
+  tidy_weighted(
+    draws, pool$weights, conf.int, conf.level, long_tailed(names(draws))
+  )
 }
 
-# A line for each column of weighted draws
-tidy_weighted <- function(draws, weights, conf.int, conf.level) {
+# A line for each column of weighted draws; `long`: which have long tails
+tidy_weighted <- function(draws, weights, conf.int, conf.level,
+                          long = logical(length(draws))) {
   ends <- interval_ends(check_number(conf.level, 0, 1, open = TRUE))
-  mean <- colSums(weights * draws)
-  centred <- sweep(as.matrix(draws), 2, mean)
+  quantile <- function(v, p) weighted_quantile(v, weights, p)
+  summaries <- vapply(seq_along(draws), function(i) {
+    v <- as.double(draws[[i]])
+    centre <- if (long[[i]]) quantile(v, 0.5) else sum(weights * v)
+    spread <- if (long[[i]]) {
+      1.4826 * quantile(abs(v - centre), 0.5)
+    } else {
+      sqrt(sum(weights * (v - centre)^2))
+    }
+    c(centre, spread, quantile(v, ends[[1]]), quantile(v, ends[[2]]))
+  }, numeric(4))
   tidy_limits(data.frame(
-    term = names(draws), estimate = unname(mean),
-    std.error = unname(sqrt(colSums(weights * centred^2))),
-    conf.low = vapply(draws, weighted_quantile, 0, weights, ends[[1]]),
-    conf.high = vapply(draws, weighted_quantile, 0, weights, ends[[2]]),
-    row.names = NULL
+    term = names(draws), estimate = summaries[1, ], std.error = summaries[2, ],
+    conf.low = summaries[3, ], conf.high = summaries[4, ]
   ), conf.int)
+}
+
+# A bandwidth has no mean (the density of its inverse is positive at 0), and
+# that of degrees of freedom depends on the largest that are possible: medians
+# and median absolute deviations are shown
+long_tailed <- function(term) {
+  term == "df" | startsWith(term, "bandwidth[")
 }
 
 # With the limits or without
@@ -192,15 +210,16 @@ augment_response <- function(x, new) {
 #' @param ... For `augment()`: arguments `linear`, `groups`, `offset` and
 #'   `re_formula` of [predict()][predict.kb_bark]. Unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits; for
-#'   Student-t noise its scale), `J` (number of kernels), for negative binomial
-#'   counts `size`, for priors that select
-#'   `d` (number of predictors in the kernel), for ordered classes the cut
+#'   Student-t noise its scale), `J` (number of kernels), `df` where it is learned,
+#'   for negative binomial counts `size`, for priors that select `d` (number of predictors in the kernel), for ordered classes the cut
 #'   points `cut[low|high]` between neighbouring levels (the first is 0), and with
 #'   terms beside kernels the linear coefficients `b[term]`, standard deviations
 #'   `sd[factor]` or `sd[factor,coefficient]` of groups and their correlations
 #'   `cor[factor,one,other]` (of several classes with the class first), with
 #'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
-#'   `conf.high`; [importance()] has the predictors. `glance()`: one line with
+#'   `conf.high`; for `df`, which has a long tail, the posterior median and the
+#'   median absolute deviation (times 1.4826). [importance()] has the predictors.
+#'   `glance()`: one line with
 #'   `nobs`, `J`, `sigma`, `rhat` (the largest), `ess_bulk` (the smallest),
 #'   `draws`, `seconds`. `augment()`: the data with `.fitted` (mean of f,
 #'   expected count, or probability of the second level), `.lower`, `.upper` (rows of `newdata`
@@ -231,9 +250,12 @@ tidy.kb_bark <- function(x, conf.int = TRUE, conf.level = 0.9,
 # A line for each of named draws of equal weight
 tidy_draws <- function(draws, conf.int, conf.level) {
   ends <- interval_ends(check_number(conf.level, 0, 1, open = TRUE))
-  each <- function(f, ...) unname(vapply(draws, f, 0, ...))
+  each <- function(f, ...) as.double(vapply(draws, f, 0, ...))
+  long <- long_tailed(names(draws))
   tidy_limits(data.frame(
-    term = names(draws), estimate = each(mean), std.error = each(stats::sd),
+    term = names(draws),
+    estimate = ifelse(long, each(stats::median), each(mean)),
+    std.error = ifelse(long, each(stats::mad), each(stats::sd)),
     conf.low = each(stats::quantile, ends[[1]], names = FALSE),
     conf.high = each(stats::quantile, ends[[2]], names = FALSE)
   ), conf.int)

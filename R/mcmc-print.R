@@ -96,7 +96,7 @@ mixing_line <- function(x, show) {
   lines <- c(
     if (!is.na(at$rhat)) {
       paste0(
-        "worst ", at$variable, ": R-hat ", show(at$rhat), ", ESS ",
+        "worst ", watched_words(x, at$variable), ": R-hat ", show(at$rhat), ", ESS ",
         show(least_size(at)),
         if (poor > 1) paste0("; ", poor, " of ", nrow(table), " poor")
       )

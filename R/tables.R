@@ -170,6 +170,15 @@ check_na_action <- function(na.action) {
     same <- identical(na.action, getExportedValue("stats", f))
     if (same || identical(na.action, f)) na.action <- name
   }
+  if (identical(na.action, stats::na.exclude) ||
+    identical(na.action, "na.exclude")) {
+    kb_abort(c(
+      "{.arg na.action} cannot be {.code na.exclude}.",
+      i = "{.code na.omit}, the default, gives the same fit; then
+           {.code predict(fit, data)} has a row for each row of the data, with
+           {.val NA} where predictors are missing."
+    ), "argument", argument = "na.action")
+  }
   check_choice(na.action, known)
 }
 

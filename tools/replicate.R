@@ -15,12 +15,10 @@
 #   league         bark() and srvm(), sets of packages and of UCI; srvm() is
 #                  reported with 3 splits of pol, the step makes 5
 #   classes        bark(), two classes
-#   labels_league  kgs(); 20 splits, the table has 2 to 20. LetterRecognition
-#                  is run, too, and has no published number
+#   labels_league  kgs(); 20 splits, the table has 2 to 20
 #   mixture, counts, survival, noise, groups   the rows of these names; in
 #                  counts the column "bark_nb minus it", row gam_nb
-#   rows           tens of thousands of rows; one split, the table has means of
-#                  two but for friedman; kin40k and protein only with --uci
+#   rows           tens of thousands of rows; kin40k and protein only with --uci
 #   sbi            kbr(); only with --sbi
 # readme and labels make what stands above that table. bark, families, bands,
 # srvm and kbr make numbers of articles only.
@@ -28,7 +26,7 @@
 # No step makes these; call the scripts:
 #   bench/kgs-league.R --sets=choices --only=Ionosphere,Vehicle
 #                  the second table of wrong labels in the article
-#   bench/rows.R --splits=2, and --long   means of two splits; effective draws
+#   bench/rows.R --long        effective draws
 #   bench/classes.R --mixing   effective draws of classes
 #   bench/counts.R --methods=bart_star    trees for counts, with countSTAR
 # The results of mixture, labels, kbr and sbi are stored in
@@ -78,8 +76,8 @@ steps <- list(
   classes = step("two classes", "bench/classes.R", "hours", "league",
     results = "--results", quick = c("--data=crabs", "--repeats=1")
   ),
-  labels_league = step("sets with wrong labels", "bench/kgs-league.R", "hours",
-    "league",
+  labels_league = step("sets with wrong labels", "bench/kgs-league.R", "days",
+    "league", "--methods=ksvm,gausspr,ranger,dbarts,kgs",
     results = "--results"
   ),
   bands = step("bands of smooth functions", "bench/bands.R", "hours", "league",
@@ -110,6 +108,7 @@ steps <- list(
   ),
   rows = step("tens of thousands of rows", "bench/rows.R", "hours",
     "bench_rows",
+    "--splits=2",
     results = "--results", quick = c("--sets=friedman", "--rows=2000")
   ),
   srvm = step("srvm() beside kernlab", "bench/srvm.R", "minutes", "reproduce",

@@ -95,6 +95,12 @@ test_that("by default the noise is Student's, its df learned", {
   fit <- quick_noise(y ~ x + z, data, sigma = ~x, prior = bark_prior())
   expect_true(all(bark_pool(fit)$df %in% learned_df))
   expect_gt(length(unique(bark_pool(fit)$df)), 1)
+  table <- tidy(fit)
+  expect_equal(
+    unlist(table[table$term == "df", c("estimate", "std.error")]),
+    c(stats::median(bark_pool(fit)$df), stats::mad(bark_pool(fit)$df)),
+    ignore_attr = TRUE
+  )
   expect_output(print(fit), "noise scale.*\\n.*Student's t, median df")
   new <- data[1:4, ]
   # The density is the derivative of the distribution function.

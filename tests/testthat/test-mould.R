@@ -359,9 +359,11 @@ test_that("rows that are left out are told, R's functions are understood", {
   for (same in list("fail", "na.fail", stats::na.fail)) {
     expect_error(mould_formula(y ~ v, e, same), class = "kb_error_missing")
   }
-  expect_error(mould_formula(y ~ v, e, stats::na.exclude), "na.action",
-    class = "kb_error_argument"
-  )
+  for (padded in list("na.exclude", stats::na.exclude)) {
+    expect_error(mould_formula(y ~ v, e, padded), "na.omit.*same fit",
+      class = "kb_error_argument"
+    )
+  }
 })
 
 test_that("infinite values are refused, in fitting and later", {

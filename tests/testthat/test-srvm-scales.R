@@ -222,6 +222,16 @@ test_that("fits report their bandwidths", {
     expect_true(all(paste0("bandwidth[x", c(1, 2, 4, 5), "]") %in%
       generics::tidy(fit)$term))
     expect_true("bandwidth[x5]" %in% names(posterior::as_draws_df(fit)))
+    # A bandwidth has no mean: the table has what print() shows, the median.
+    table <- generics::tidy(fit, conf.level = 0.5)
+    at <- startsWith(table$term, "bandwidth[")
+    expect_equal(table$estimate[at], median_bandwidths(fit))
+    expect_true(all(table$std.error[at] > 0))
+    pool <- srvm_pool(fit)
+    expect_equal(
+      table$estimate[table$term == "sigma"],
+      sum(pool$weights * as_draws(fit, weighted = TRUE)$sigma)
+    )
     expect_error(coef(fit), class = "kb_error_not_defined")
     expect_identical(checked_fit(fit), fit)
   }
