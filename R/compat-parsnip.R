@@ -54,9 +54,10 @@ NULL
 #' weight 1, so only weights with a mean near 1 leave prediction intervals as wide
 #' as without.
 #'
-#' Censored regression takes `Surv()` responses in formulas; its predictions are of
-#' the types `"time"` (the median), `"survival"` (with `eval_time`),
-#' `"linear_pred"` and `"raw"`.
+#' Censored regression takes `Surv()` responses; its predictions are of the
+#' types `"time"` (the median), `"conf_int"` (of the median), `"pred_int"` and
+#' `"quantile"` (of new times), `"survival"` (with `eval_time`, and `interval =
+#' "confidence"` for credible intervals), `"linear_pred"` and `"raw"`.
 #'
 #' Without `iter` chains have the length that `bark()` and `kgs()` choose; with it
 #' the warmup is a third of it. Where a warning says `update(fit, ...)`, `fit` is
@@ -212,15 +213,31 @@ kgs_train <- function(formula, data, weights = NULL, bandwidth = NULL,
 
 #' @rdname bark_train
 #' @param object A fit of [bark()].
-#' @param newdata,times See [predict.kb_bark()].
+#' @param newdata,times,level See [predict.kb_bark()].
+#' @param interval `"none"`, or anything else for credible intervals.
 #' @return `bark_survival()`: a tibble with the column `.pred`, a table for each
 #'   row.
 #' @export
-bark_survival <- function(object, newdata, times) {
-  p <- stats::predict(object, newdata, type = "survival", times = times)
-  tibble::tibble(.pred = lapply(seq_len(nrow(p)), function(i) {
-    tibble::tibble(.eval_time = times, .pred_survival = unname(p[i, ]))
-  }))
+bark_survival <- function(object, newdata, times, interval = "none",
+                          level = 0.9) {
+  none <- interval == "none"
+  p <- if (none) {
+    stats::predict(object, newdata, type = "survival", times = times)
+  } else {
+    stats::predict(object, newdata,
+      type = "survival", times = times, interval = "credible", level = level
+    )
+  }
+  curves <- lapply(seq_len(nrow(p)), function(i) {
+    curve <- if (none) list(.pred_survival = p[i, ]) else {
+      list(
+        .pred_survival = p[i, , "fit"], .pred_lower = p[i, , "lwr"],
+        .pred_upper = p[i, , "upr"]
+      )
+    }
+    tibble::as_tibble(c(list(.eval_time = times), lapply(curve, unname)))
+  })
+  tibble::tibble(.pred = curves)
 }
 
 #' Call a fit function
@@ -350,34 +367,34 @@ spec_predictions <- function(spec, mode) {
     )
   }
   numbers <- list(
-    numeric = asks(type = "response"), conf_int = band("credible"),
-    pred_int = band("prediction"), raw = asks()
+    conf_int = band("credible"), pred_int = band("prediction"),
+    # Of new responses, for the levels of the specification
+    quantile = asks(
+      type = "quantile", interval = "prediction",
+      probs = quote(object$spec$quantile_levels),
+      post = function(x, object) parsnip::matrix_to_quantile_pred(x, object)
+    ),
+    raw = asks()
   )
-  # Of new responses, for the levels of the specification
-  quantiles <- list(quantile = asks(
-    type = "quantile", interval = "prediction",
-    probs = quote(object$spec$quantile_levels),
-    post = function(x, object) parsnip::matrix_to_quantile_pred(x, object)
-  ))
   if (mode == "quantile regression") {
-    return(c(quantiles, numbers["raw"]))
+    return(numbers[c("quantile", "raw")])
   }
   if (mode == "regression") {
-    return(c(numbers, quantiles))
+    return(c(list(numeric = asks(type = "response")), numbers))
   }
   if (mode == "censored regression") {
-    return(list(
+    return(c(numbers, list(
       time = asks(type = "response"), linear_pred = asks(type = "link"),
       survival = list(
         pre = NULL, post = NULL,
         func = c(pkg = "kernelbayes", fun = "bark_survival"),
         args = list(
           object = quote(object$fit), newdata = quote(new_data),
-          times = quote(eval_time)
+          times = quote(eval_time), interval = quote(interval),
+          level = quote(level)
         )
-      ),
-      raw = asks()
-    ))
+      )
+    )))
   }
   frame <- function(x, object) as.data.frame(x)
   out <- list(

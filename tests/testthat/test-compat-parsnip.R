@@ -81,7 +81,7 @@ test_that("formulas reach bark() as they are", {
     fit <- quietly(parsnip::fit(spec, formulas[[i]], mixed))
     ours <- quietly(bark(formulas[[i]], mixed, control = short, seed = 1))
     new <- replace(mixed[1:3, ], "g", c("a", "b", "new"))
-    if (i == 1) expect_intervals(fit, ours, new)
+    expect_intervals(fit, ours, new)
     inner <- parsnip::extract_fit_engine(fit)
     expect_equal(stats::formula(inner), formulas[[i]], ignore_attr = TRUE)
     expect_identical(inner$call$data, quote(data))
@@ -175,6 +175,14 @@ test_that("censored regression agrees with the fit functions", {
     ignore_attr = TRUE
   )
   expect_identical(curves[[2]]$.eval_time, times)
+  curves <- predict(fit, new,
+    type = "survival", eval_time = times, interval = "confidence", level = 0.8
+  )$.pred
+  whole <- predict(ours, new,
+    type = "survival", times = times, interval = "credible", level = 0.8
+  )
+  expect_equal(as.matrix(curves[[3]][-1]), whole[3, , ], ignore_attr = TRUE)
+  expect_intervals(fit, ours, new)
   # parsnip weights censored rows with prodlim.
   skip_if_not_installed("prodlim", "2022.10.13")
   augmented <- generics::augment(fit, new, eval_time = times)
