@@ -130,6 +130,15 @@ test_that("formulas reach srvm() and kgs() as they are", {
     kernel = kernel_gaussian(1), control = smc_control(50), seed = 1
   )
   expect_equal(predict(fit, mixed)$.pred, predict(ours, mixed))
+  # A reference has the prior and the family.
+  plain <- srvm(y ~ x, mixed,
+    kernel = kernel_gaussian(1), control = smc_control(50), seed = 1
+  )
+  again <- engine(srvm_spec("regression", particles = 50), reference = plain)
+  expect_equal(
+    predict(parsnip::fit(again, y ~ x, mixed), mixed)$.pred,
+    predict(plain, mixed)
+  )
   expect_error(
     parsnip::fit(spec, y ~ x + (1 | g), mixed), class = "kb_error_formula"
   )
