@@ -33,9 +33,9 @@ NULL
 #' Formulas are those of the fit functions: `y ~ kernels(x) + z + (1 | g) +
 #' offset(o)` has a linear term, groups and an offset beside kernels, see
 #' [bark()]; [srvm()] has offsets. Functions in them must be those of packages.
-#' In a workflow give such a formula to `workflows::add_model(formula = )`, beside
-#' `workflows::add_variables()` or a recipe for the columns. `parsnip::fit_xy()`
-#' and workflows without this formula fit to `x` and `y`.
+#' In a workflow give such a formula to `workflows::add_model(formula = )`,
+#' beside `workflows::add_variables()` or a recipe for the columns.
+#' `parsnip::fit_xy()` and workflows without this formula fit to `x` and `y`.
 #'
 #' Predictions are of the types `"numeric"`, `"class"`, `"prob"`, `"conf_int"`
 #' (credible intervals of the regression function, or of the probabilities),
