@@ -30,13 +30,21 @@ NULL
 #' other arguments of the fit function, such as `seed`. Without a seed one is
 #' drawn from R's generator, so that `set.seed()` before `fit()` takes effect.
 #'
+#' Formulas are those of the fit functions: `y ~ kernels(x) + z + (1 | g) +
+#' offset(o)` has a linear term, groups and an offset beside kernels, see
+#' [bark()]; [srvm()] has offsets. Functions in them must be those of packages.
+#' In a workflow give such a formula to `workflows::add_model(formula = )`,
+#' beside `workflows::add_variables()` or a recipe for the columns.
+#' `parsnip::fit_xy()` and workflows without this formula fit to `x` and `y`.
+#'
 #' Predictions are of the types `"numeric"`, `"class"`, `"prob"`, `"conf_int"`
 #' (credible intervals of the regression function, or of the probabilities),
-#' `"pred_int"`, `"quantile"` (of new responses) and `"raw"`. For `kgs_spec()` `"prob"` is for the label as
-#' recorded, right or wrong, and `"class"` is the most probable true class, see
-#' [predict.kb_kgs()]. Factors become indicators, one column per level;
-#' predictors are standardised by the fit function. Counts are regression with
-#' `family` in `parsnip::set_engine()`, such as `family = "poisson"`.
+#' `"pred_int"`, `"quantile"` (of new responses) and `"raw"`. For `kgs_spec()`
+#' `"prob"` is for the label as recorded, right or wrong, and `"class"` is the
+#' most probable true class, see [predict.kb_kgs()]. Factors become indicators,
+#' one column per level; predictors are standardised by the fit function. Counts
+#' are regression with `family` in `parsnip::set_engine()`, such as `family =
+#' "poisson"`.
 #'
 #' `bark_spec()` and `kgs_spec()` pass importance and frequency weights on as
 #' `weights`: for [bark()] in classification only with the logit link, the
@@ -46,9 +54,10 @@ NULL
 #' weight 1, so only weights with a mean near 1 leave prediction intervals as wide
 #' as without.
 #'
-#' Censored regression takes `Surv()` responses in formulas; its predictions are of
-#' the types `"time"` (the median), `"survival"` (with `eval_time`),
-#' `"linear_pred"` and `"raw"`.
+#' Censored regression takes `Surv()` responses; its predictions are of the
+#' types `"time"` (the median), `"conf_int"` (of the median), `"pred_int"` and
+#' `"quantile"` (of new times), `"survival"` (with `eval_time`, and `interval =
+#' "confidence"` for credible intervals), `"linear_pred"` and `"raw"`.
 #'
 #' Without `iter` chains have the length that `bark()` and `kgs()` choose; with it
 #' the warmup is a third of it. Where a warning says `update(fit, ...)`, `fit` is
@@ -73,6 +82,14 @@ NULL
 #' fit <- parsnip::fit(spec, y ~ x, data)
 #' predict(fit, data[1:3, ])
 #' predict(fit, data[1:3, ], type = "pred_int", level = 0.9)
+#'
+#' # Groups
+#' data$g <- rep(letters[1:5], 10)
+#' mixed <- parsnip::set_engine(bark_spec("regression"), "kernelbayes",
+#'   control = mcmc_control(chains = 2, warmup = 50, iter = 50), seed = 1
+#' )
+#' fit <- parsnip::fit(mixed, y ~ kernels(x) + (1 | g), data)
+#' predict(fit, data[1:3, ], type = "conf_int")
 #' @name parsnip_specs
 NULL
 
@@ -140,140 +157,140 @@ update.srvm_spec <- update_of_spec("srvm_spec")
 #' @export
 update.kgs_spec <- update_of_spec("kgs_spec")
 
-# Functions that parsnip calls
-# ----------------------------------------------------------
+# Functions that parsnip calls ------------------------------------------------
 
 #' Fit functions for parsnip
 #'
 #' The fit functions with the arguments of [parsnip_specs]; not for direct use.
 #'
-#' @param x,y,weights As in the fit functions.
+#' @param formula,data,weights As in the fit functions. `..y ~ .` is parsnip's
+#'   for what `parsnip::fit_xy()` was given.
 #' @param type,alpha,eps,gamma,bandwidth,lambda,particles,bias,nugget,iter See
 #'   [parsnip_specs].
-#' @param prior,kernel,control Override these.
-#' @param ... To [bark()], [srvm()] or [kgs()].
+#' @param ... To [bark()], [srvm()] or [kgs()]. `prior`, `kernel` and `control`
+#'   are in place of the arguments above.
 #' @return A fit.
 #' @keywords internal
 #' @export
-bark_train <- function(x, y, weights = NULL, type = NULL, alpha = NULL,
-                       eps = NULL, gamma = NULL, iter = NULL, prior = NULL,
-                       control = NULL, ...) {
-  # parsnip turns frequency weights into integers. Rows of numbers are repeated:
-  # `weights` would divide their variance.
-  family <- check_bark_family(list(...)$family)
-  normal <- is.null(family) || family == "gaussian"
-  if (is.integer(weights) && is.numeric(y) && normal) {
-    rows <- rep(seq_along(y), weights)
-    x <- x[rows, , drop = FALSE]
-    y <- y[rows]
-    weights <- NULL
-  }
-  if (!is.null(weights)) weights <- as.double(weights)
-  given <- trained_settings(type, alpha, eps, gamma, iter, prior, control)
-  do.call(bark, c(
-    list(x, y), given, given_only(weights), with_mode(y, ...)
-  ))
+bark_train <- function(formula, data, weights = NULL, type = NULL, alpha = NULL,
+                       eps = NULL, gamma = NULL, iter = NULL, ...) {
+  train("bark", formula, data, weights,
+    given_only(type, alpha, eps, gamma, iter), list(...),
+    list(prior = bark_prior, control = function(iter) {
+      mcmc_control(
+        warmup = max(iter %/% 3, 1), iter = iter, thin = max(1, iter %/% 1000)
+      )
+    })
+  )
 }
 
 #' @rdname bark_train
-#' @param formula,data As in [bark()].
 #' @export
-bark_train_censored <- function(formula, data, weights = NULL, type = NULL,
-                                alpha = NULL, eps = NULL, gamma = NULL,
-                                iter = NULL, prior = NULL, control = NULL, ...) {
-  if (!is.null(weights)) weights <- as.double(weights)
-  given <- trained_settings(type, alpha, eps, gamma, iter, prior, control)
-  do.call(bark, c(
-    list(formula, data), given, given_only(weights), list(...)
-  ))
+srvm_train <- function(formula, data, bandwidth = NULL, lambda = NULL,
+                       particles = NULL, ...) {
+  train("srvm", formula, data, NULL,
+    given_only(bandwidth, lambda, particles), list(...),
+    list(
+      kernel = function(bandwidth) kernel_gaussian(bandwidth),
+      prior = function(lambda) srvm_prior(lambda = lambda),
+      control = function(particles) smc_control(particles = particles)
+    )
+  )
+}
+
+#' @rdname bark_train
+#' @export
+kgs_train <- function(formula, data, weights = NULL, bandwidth = NULL,
+                      bias = NULL, nugget = NULL, iter = NULL, ...) {
+  train("kgs", formula, data, weights,
+    given_only(bandwidth, bias, nugget, iter), list(...),
+    list(
+      kernel = function(bandwidth) kernel_gaussian(bandwidth),
+      control = function(iter) mcmc_control(warmup = NULL, iter = iter)
+    )
+  )
 }
 
 #' @rdname bark_train
 #' @param object A fit of [bark()].
-#' @param newdata,times See [predict.kb_bark()].
+#' @param newdata,times,level See [predict.kb_bark()].
+#' @param interval `"none"`, or anything else for credible intervals.
 #' @return `bark_survival()`: a tibble with the column `.pred`, a table for each
 #'   row.
 #' @export
-bark_survival <- function(object, newdata, times) {
-  p <- stats::predict(object, newdata, type = "survival", times = times)
-  tibble::tibble(.pred = lapply(seq_len(nrow(p)), function(i) {
-    tibble::tibble(.eval_time = times, .pred_survival = unname(p[i, ]))
-  }))
-}
-
-# The main arguments as `prior` and, if there is any, `control`
-trained_settings <- function(type, alpha, eps, gamma, iter, prior, control) {
-  refuse_hidden(prior, type, alpha, eps, gamma)
-  refuse_hidden(control, iter)
-  if (is.null(prior)) {
-    prior <- do.call(bark_prior, given_only(type, alpha, eps, gamma))
-  }
-  if (is.null(control) && !is.null(iter)) {
-    control <- mcmc_control(
-      warmup = max(iter %/% 3, 1), iter = iter, thin = max(1, iter %/% 1000)
+bark_survival <- function(object, newdata, times, interval = "none",
+                          level = 0.9) {
+  none <- interval == "none"
+  p <- if (none) {
+    stats::predict(object, newdata, type = "survival", times = times)
+  } else {
+    stats::predict(object, newdata,
+      type = "survival", times = times, interval = "credible", level = level
     )
   }
-  given_only(prior, control)
+  curves <- lapply(seq_len(nrow(p)), function(i) {
+    curve <- if (none) list(.pred_survival = p[i, ]) else {
+      list(
+        .pred_survival = p[i, , "fit"], .pred_lower = p[i, , "lwr"],
+        .pred_upper = p[i, , "upr"]
+      )
+    }
+    tibble::as_tibble(c(list(.eval_time = times), lapply(curve, unname)))
+  })
+  tibble::tibble(.pred = curves)
 }
 
-#' @rdname bark_train
-#' @export
-srvm_train <- function(x, y, bandwidth = NULL, lambda = NULL, particles = NULL,
-                       kernel = NULL, prior = NULL, control = NULL, ...) {
-  refuse_hidden(kernel, bandwidth)
-  refuse_hidden(prior, lambda)
-  refuse_hidden(control, particles)
-  if (is.null(kernel) && !is.null(bandwidth)) {
-    kernel <- kernel_gaussian(bandwidth)
+#' Call a fit function
+#'
+#' @param main Main arguments that are given.
+#' @param given Arguments of `set_engine()`.
+#' @param makers For settings of the engine the functions that make them of main
+#'   arguments.
+#' @noRd
+train <- function(engine, formula, data, weights, main, given, makers) {
+  for (setting in names(makers)) {
+    inside <- intersect(names(formals(makers[[setting]])), names(main))
+    if (is.null(given[[setting]])) {
+      given[[setting]] <- if (length(inside) > 0) {
+        do.call(makers[[setting]], main[inside])
+      }
+    } else if (length(inside) > 0) {
+      refuse_hidden(inside, setting)
+    }
+    main[inside] <- NULL
   }
-  if (is.null(prior)) prior <- do.call(srvm_prior, given_only(lambda))
-  if (is.null(control) && !is.null(particles)) {
-    control <- smc_control(particles = particles)
+  y <- rlang::eval_tidy(rlang::f_lhs(formula), data, rlang::f_env(formula))
+  numbers <- is.numeric(y) && is.null(dim(y))
+  # The mode says that numbers are meant as numbers.
+  if (numbers && !any(c("family", "reference") %in% names(given))) {
+    given$family <- "gaussian"
   }
-  do.call(srvm, c(
-    list(x, y, prior = prior), given_only(kernel, control), with_mode(y, ...)
-  ))
-}
-
-#' @rdname bark_train
-#' @export
-kgs_train <- function(x, y, weights = NULL, bandwidth = NULL, bias = NULL,
-                      nugget = NULL, iter = NULL, kernel = NULL,
-                      control = NULL, ...) {
-  refuse_hidden(kernel, bandwidth)
-  refuse_hidden(control, iter)
+  # parsnip turns frequency weights into integers. Rows of numbers are repeated:
+  # `weights` would divide their variance.
+  if (is.integer(weights) && numbers &&
+    identical(check_bark_family(given$family), "gaussian")) {
+    rows <- rep(seq_along(y), weights)
+    data <- data[rows, , drop = FALSE]
+    y <- y[rows]
+    weights <- NULL
+  }
   if (!is.null(weights)) weights <- as.double(weights)
-  if (is.null(kernel) && !is.null(bandwidth)) {
-    kernel <- kernel_gaussian(bandwidth)
+  rows <- list(formula, quote(data))
+  if (identical(rlang::f_lhs(formula), quote(..y))) {
+    x <- data[setdiff(names(data), "..y")]
+    rows <- list(quote(x), quote(y))
   }
-  if (is.null(control) && !is.null(iter)) {
-    control <- mcmc_control(warmup = NULL, iter = iter)
-  }
-  do.call(kgs, c(
-    list(x, y), given_only(kernel, bias, nugget, weights, control), list(...)
-  ))
+  # By names, so that the call in the fit is short.
+  do.call(engine, c(rows, given_only(weights), main, given))
 }
 
 # Main arguments have no effect beside the engine's setting that contains them
-refuse_hidden <- function(setting, ..., arg = rlang::caller_arg(setting)) {
-  names <- vapply(substitute(list(...))[-1], deparse, "")
-  hidden <- names[!vapply(list(...), is.null, NA)]
-  if (!is.null(setting) && length(hidden) > 0) {
-    kb_abort(c(
-      "{.arg {hidden}} would have no effect beside {.arg {arg}}.",
-      x = "{.arg {arg}} is given in {.fn parsnip::set_engine}.",
-      i = "Give one of them."
-    ), "argument", argument = hidden)
-  }
-}
-
-# The mode says that numbers are meant as numbers
-with_mode <- function(y, ...) {
-  given <- list(...)
-  if (is.numeric(y) && !any(c("family", "reference") %in% names(given))) {
-    given$family <- "gaussian"
-  }
-  given
+refuse_hidden <- function(hidden, setting) {
+  kb_abort(c(
+    "{.arg {hidden}} would have no effect beside {.arg {setting}}.",
+    x = "{.arg {setting}} is given in {.fn parsnip::set_engine}.",
+    i = "Give one of them."
+  ), "argument", argument = hidden)
 }
 
 # The arguments that are not NULL, by their names
@@ -315,18 +332,11 @@ register_mode <- function(spec, mode) {
   parsnip::set_model_mode(spec, mode)
   parsnip::set_model_engine(spec, mode, "kernelbayes")
   parsnip::set_dependency(spec, "kernelbayes", "kernelbayes", mode)
-  censored <- mode == "censored regression"
-  protect <- c(
-    if (censored) c("formula", "data") else c("x", "y"),
-    if (spec != "srvm_spec") "weights"
-  )
-  train <- sub("spec", "train", spec)
   parsnip::set_fit(spec, mode, "kernelbayes", list(
-    interface = if (censored) "formula" else "data.frame",
-    protect = protect,
-    func = c(
-      pkg = "kernelbayes", fun = if (censored) paste0(train, "_censored") else train
-    ),
+    # Groups and kernels() are for the fit functions to read.
+    interface = "formula",
+    protect = c("formula", "data", if (spec != "srvm_spec") "weights"),
+    func = c(pkg = "kernelbayes", fun = sub("spec", "train", spec)),
     defaults = list()
   ))
   parsnip::set_encoding(spec, mode, "kernelbayes", list(
@@ -357,34 +367,34 @@ spec_predictions <- function(spec, mode) {
     )
   }
   numbers <- list(
-    numeric = asks(type = "response"), conf_int = band("credible"),
-    pred_int = band("prediction"), raw = asks()
+    conf_int = band("credible"), pred_int = band("prediction"),
+    # Of new responses, for the levels of the specification
+    quantile = asks(
+      type = "quantile", interval = "prediction",
+      probs = quote(object$spec$quantile_levels),
+      post = function(x, object) parsnip::matrix_to_quantile_pred(x, object)
+    ),
+    raw = asks()
   )
-  # Of new responses, for the levels of the specification
-  quantiles <- list(quantile = asks(
-    type = "quantile", interval = "prediction",
-    probs = quote(object$spec$quantile_levels),
-    post = function(x, object) parsnip::matrix_to_quantile_pred(x, object)
-  ))
   if (mode == "quantile regression") {
-    return(c(quantiles, numbers["raw"]))
+    return(numbers[c("quantile", "raw")])
   }
   if (mode == "regression") {
-    return(c(numbers, quantiles))
+    return(c(list(numeric = asks(type = "response")), numbers))
   }
   if (mode == "censored regression") {
-    return(list(
+    return(c(numbers, list(
       time = asks(type = "response"), linear_pred = asks(type = "link"),
       survival = list(
         pre = NULL, post = NULL,
         func = c(pkg = "kernelbayes", fun = "bark_survival"),
         args = list(
           object = quote(object$fit), newdata = quote(new_data),
-          times = quote(eval_time)
+          times = quote(eval_time), interval = quote(interval),
+          level = quote(level)
         )
-      ),
-      raw = asks()
-    ))
+      )
+    )))
   }
   frame <- function(x, object) as.data.frame(x)
   out <- list(

@@ -16,6 +16,30 @@ quietly <- function(expr) {
 line <- sim_sinc(30, seed = 1)
 moons <- sim_moons(40, flips = 0.1, seed = 1)
 
+# Intervals and quantiles of a fit of parsnip are those of the fit function
+expect_intervals <- function(fit, ours, new) {
+  for (type in c("conf_int", "pred_int")) {
+    band <- predict(ours, new,
+      interval = c(conf_int = "credible", pred_int = "prediction")[[type]],
+      level = 0.8
+    )
+    out <- predict(fit, new, type = type, level = 0.8)
+    expect_named(out, c(".pred_lower", ".pred_upper"))
+    expect_equal(as.matrix(out), band[, -1], ignore_attr = TRUE)
+  }
+  if (utils::packageVersion("parsnip") < "1.3.0") {
+    return()
+  }
+  levels <- c(0.1, 0.5)
+  out <- predict(fit, new, type = "quantile", quantile_levels = levels)
+  expect_equal(as.matrix(out$.pred_quantile),
+    predict(ours, new,
+      type = "quantile", interval = "prediction", probs = levels
+    ),
+    ignore_attr = TRUE
+  )
+}
+
 test_that("regression agrees with the fit functions", {
   specs <- list(
     bark = engine(bark_spec("regression", type = "equal"), control = short),
@@ -33,19 +57,108 @@ test_that("regression agrees with the fit functions", {
   for (name in names(specs)) {
     fit <- quietly(parsnip::fit(specs[[name]], y ~ x, line))
     expect_equal(predict(fit, new)$.pred, predict(ours[[name]], new))
-    for (type in c("conf_int", "pred_int")) {
-      band <- predict(ours[[name]], new,
-        interval = c(conf_int = "credible", pred_int = "prediction")[[type]],
-        level = 0.8
-      )
-      out <- predict(fit, new, type = type, level = 0.8)
-      expect_named(out, c(".pred_lower", ".pred_upper"))
-      expect_equal(
-        unname(as.matrix(out)), unname(band[, -1]),
-        ignore_attr = TRUE
-      )
-    }
+    expect_intervals(fit, ours[[name]], new)
   }
+})
+
+mixed <- withr::with_seed(1, data.frame(
+  x = stats::runif(30), z = stats::rnorm(30), g = rep(letters[1:5], 6),
+  o = rep(0:1, 15), time = stats::rexp(30), event = rep(1:0, c(24, 6)),
+  `odd name` = stats::rnorm(30), check.names = FALSE
+))
+mixed$y <- mixed$x + mixed$o + stats::rnorm(30, 0, 0.1)
+
+test_that("formulas reach bark() as they are", {
+  formulas <- list(
+    y ~ kernels(x) + z + offset(o) + (1 | g),
+    if (requireNamespace("survival", quietly = TRUE)) {
+      survival::Surv(time, event) ~ kernels(x) + z + (1 | g)
+    }
+  )
+  modes <- c("regression", "censored regression")
+  for (i in which(lengths(formulas) > 0)) {
+    spec <- engine(bark_spec(modes[[i]]), control = short)
+    fit <- quietly(parsnip::fit(spec, formulas[[i]], mixed))
+    ours <- quietly(bark(formulas[[i]], mixed, control = short, seed = 1))
+    new <- replace(mixed[1:3, ], "g", c("a", "b", "new"))
+    expect_intervals(fit, ours, new)
+    inner <- parsnip::extract_fit_engine(fit)
+    expect_equal(stats::formula(inner), formulas[[i]], ignore_attr = TRUE)
+    expect_identical(inner$call$data, quote(data))
+    # The environment of parsnip's formula has the data.
+    size <- lengths(lapply(list(inner, ours), serialize, NULL))
+    expect_lt(size[[1]], size[[2]] + 500)
+  }
+})
+
+test_that("formulas with groups are those of models in workflows", {
+  skip_if_not_installed("workflows")
+  formula <- y ~ kernels(x) + (1 | g)
+  flow <- workflows::add_model(
+    workflows::add_variables(workflows::workflow(), y, c(x, g)),
+    engine(bark_spec("regression", alpha = 1.5), control = short),
+    formula = formula
+  )
+  fit <- quietly(parsnip::fit(flow, mixed))
+  ours <- quietly(bark(formula, mixed,
+    prior = bark_prior(alpha = 1.5), control = short, seed = 1
+  ))
+  expect_equal(predict(fit, mixed)$.pred, predict(ours, mixed))
+})
+
+test_that("fit_xy() fits to x and y", {
+  x <- mixed[c("x", "g", "odd name")]
+  spec <- engine(bark_spec("regression"), control = short)
+  ours <- quietly(bark(x, mixed$y, control = short, seed = 1))
+  fit <- quietly(parsnip::fit_xy(spec, x, mixed$y))
+  expect_equal(predict(fit, x)$.pred, predict(ours, x))
+  expect_error(stats::formula(parsnip::extract_fit_engine(fit)),
+    class = "kb_error_not_defined"
+  )
+  dot <- quietly(parsnip::fit(spec, y ~ ., cbind(x, mixed["y"])))
+  expect_equal(predict(dot, x), predict(fit, x))
+  m <- cbind(a = mixed$x, `a:b` = mixed$z)
+  fit <- quietly(parsnip::fit_xy(spec, m, mixed["y"]))
+  ours <- quietly(bark(m, mixed$y, control = short, seed = 1))
+  expect_equal(predict(fit, m)$.pred, predict(ours, m))
+})
+
+test_that("formulas reach srvm() and kgs() as they are", {
+  spec <- engine(srvm_spec("regression", bandwidth = 1, particles = 50))
+  fit <- parsnip::fit(spec, y ~ x + offset(o), mixed)
+  ours <- srvm(y ~ x + offset(o), mixed,
+    kernel = kernel_gaussian(1), control = smc_control(50), seed = 1
+  )
+  expect_equal(predict(fit, mixed)$.pred, predict(ours, mixed))
+  # A reference has the prior and the family.
+  plain <- srvm(y ~ x, mixed,
+    kernel = kernel_gaussian(1), control = smc_control(50), seed = 1
+  )
+  again <- engine(srvm_spec("regression", particles = 50), reference = plain)
+  expect_equal(
+    predict(parsnip::fit(again, y ~ x, mixed), mixed)$.pred,
+    predict(plain, mixed)
+  )
+  expect_error(
+    parsnip::fit(spec, y ~ x + (1 | g), mixed), class = "kb_error_formula"
+  )
+  expect_error(
+    parsnip::fit(engine(kgs_spec()), factor(o) ~ x + (1 | g), mixed),
+    class = "kb_error_formula"
+  )
+})
+
+test_that("rows with missing values lose their weights", {
+  w <- seq(0.5, 1.5, length.out = 30)
+  data <- replace(line, "y", list(replace(line$y, 2, NA)))
+  spec <- engine(bark_spec("regression"), control = short)
+  expect_message(
+    fit <- quietly(parsnip::fit(spec, y ~ x, data,
+      case_weights = parsnip::importance_weights(w)
+    )),
+    "1 of 30 rows is left out"
+  )
+  expect_equal(parsnip::extract_fit_engine(fit)$data$weights, w[-2])
 })
 
 test_that("censored regression agrees with the fit functions", {
@@ -71,6 +184,14 @@ test_that("censored regression agrees with the fit functions", {
     ignore_attr = TRUE
   )
   expect_identical(curves[[2]]$.eval_time, times)
+  curves <- predict(fit, new,
+    type = "survival", eval_time = times, interval = "confidence", level = 0.8
+  )$.pred
+  whole <- predict(ours, new,
+    type = "survival", times = times, interval = "credible", level = 0.8
+  )
+  expect_equal(as.matrix(curves[[3]][-1]), whole[3, , ], ignore_attr = TRUE)
+  expect_intervals(fit, ours, new)
   # parsnip weights censored rows with prodlim.
   skip_if_not_installed("prodlim", "2022.10.13")
   augmented <- generics::augment(fit, new, eval_time = times)
@@ -121,7 +242,7 @@ test_that("classification agrees with the fit functions", {
 
 test_that("no main argument is hidden by a setting of the engine", {
   refused <- function(train, argument, ...) {
-    expect_error(train(line["x"], line$y, ...),
+    expect_error(train(y ~ x, line, ...),
       class = "kb_error_argument", regexp = paste0(argument, ".*no effect")
     )
   }

@@ -41,7 +41,7 @@ test_that("every export has a public help page, or is re-exported", {
   alias <- unlist(lapply(topics(), grep, pattern = "^.alias[{]", value = TRUE))
   alias <- sub("^.alias[{](.*)[}]$", "\\1", alias)
   # Called by parsnip, for the specifications.
-  hidden <- c("bark_survival", "bark_train", "bark_train_censored", "kgs_train", "srvm_train")
+  hidden <- c("bark_survival", "bark_train", "kgs_train", "srvm_train")
   passed_on <- c("as_draws", "augment", "glance", "tidy")
   expect_identical(
     sort(setdiff(getNamespaceExports("kernelbayes"), alias)),
