@@ -26,7 +26,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
     refuse_improper_draws()
   }
   y <- without_offset(mould, located(family, mould$y), unscaled)
-  if (!unscaled && is.null(prior$noise)) {
+  if (!unscaled && !prior_only && is.null(prior$noise)) {
     warn_no_spread(y, "Set {.arg noise} of {.fn bark_prior}, in the units of the
       response.")
   }
