@@ -19,9 +19,9 @@ exposure_values <- function(fit, points, plan, pool, chosen) {
 #'
 #' Other variables of interactions stay at a reference: their median or most
 #' frequent level.
-#' @return NULL if there are none, or a list of a `recipe` as `mixed_learn()` has
-#'   it, in the inputs of kernels, of `still` (values of what stays where it is)
-#'   and `reference` (those that matter).
+#' @return NULL if there are none, or a list of a `recipe`, as of
+#'   `mixed_learn()` but in the inputs of kernels, `still` (values of what stays
+#'   where it is) and `reference` (those that matter).
 #' @noRd
 linear_plan <- function(fit, exposures) {
   linear <- linear_expressions(fit)

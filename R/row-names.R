@@ -116,8 +116,8 @@ given_columns <- function(mould, x) {
   as.data.frame(out, optional = TRUE)
 }
 
-# A variable from its columns: a vector, a matrix, or the factor whose levels have
-# the largest
+# A variable from its columns: a vector, a matrix, or a factor if it has levels,
+# those of the largest column
 from_columns <- function(x, levels) {
   if (ncol(x) == 1) {
     return(unname(x[, 1]))
