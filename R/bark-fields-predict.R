@@ -38,25 +38,17 @@ predict_fields <- function(fit, rows, type, interval, level, ndraws) {
   x <- rows$x[rows$complete, , drop = FALSE]
   pool <- posterior_pool(fit)
   put <- function(out) spread_rows(out, rows$complete)
-  banded <- interval == "credible"
+  banded <- function(values, limits) {
+    with_limits(put(values(fit, x, pool)), if (interval == "credible") {
+      put_array(limits(fit, x, pool, level), rows$complete)
+    })
+  }
   switch(type,
     class = put(most_probable(
       fields_probability(fit, x, pool), fit$mould$levels
     )),
-    prob = {
-      p <- put(fields_probability(fit, x, pool))
-      limits <- if (banded) put_array(
-        fields_probability_limits(fit, x, pool, level), rows$complete
-      )
-      with_limits(p, limits)
-    },
-    link = {
-      f <- put(fields_link(fit, x, pool))
-      limits <- if (banded) put_array(
-        fields_link_limits(fit, x, pool, level), rows$complete
-      )
-      with_limits(f, limits)
-    },
+    prob = banded(fields_probability, fields_probability_limits),
+    link = banded(fields_link, fields_link_limits),
     draws = {
       chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
       fields_draws(fit, rows, pool, chosen)

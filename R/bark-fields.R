@@ -158,23 +158,12 @@ warn_empty_levels <- function(given, mould) {
 
 #' @export
 fit_engine.kb_bark_multinomial <- function(fit) {
-  settings <- fit$settings
-  structure(
-    list(
-      config = c(
-        list(
-          prior = settings$prior, seed = fit$seed, simd = fit$simd,
-          prior_only = settings$prior_only, family = family_of(fit)$sampler,
-          classes = length(fit$mould$levels)
-        ),
-        if (has_mixed(fit)) list(terms = mixed_config(fit)),
-        fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]
-      ),
-      x = scaling_x(settings$scaling, fit$data$x),
-      y = response_numbers(fit), weights = row_weights(fit)
-    ),
-    class = c("kb_engine_bark_fields", "kb_engine_chain", "kb_engine")
-  )
+  engine <- NextMethod()
+  engine$config$classes <- length(fit$mould$levels)
+  # Its chains take a thread each.
+  engine$config$threads <- NULL
+  class(engine)[[1]] <- "kb_engine_bark_fields"
+  engine
 }
 
 #' @export

@@ -26,7 +26,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
     refuse_improper_draws()
   }
   y <- without_offset(mould, located(family, mould$y), unscaled)
-  if (!unscaled && is.null(prior$noise)) {
+  if (!unscaled && !prior_only && is.null(prior$noise)) {
     warn_no_spread(y, "Set {.arg noise} of {.fn bark_prior}, in the units of the
       response.")
   }
@@ -35,11 +35,12 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
     isTRUE(scale) & may_take_logs(mould)
   )
   mixed <- mixed_settings(mould, prior, scaling, !isFALSE(scale), unscaled, y)
+  x <- scaling_x(scaling, mould$x)
+  y <- scaling_y(scaling, y)
   settings <- list(
     family = family,
     prior = bark_prior_resolve(
-      prior, scaling_x(scaling, mould$x), scaling_y(scaling, y),
-      if (unscaled) "binomial" else "gaussian", mould$weights,
+      prior, x, y, if (unscaled) "binomial" else "gaussian", mould$weights,
       linear = mixed_linear(mixed, mould$mixed_x), groups = mould$fields,
       factors = lapply(mould$mixed$group_columns, function(columns) {
         mould$mixed_x[, columns[[1]]]
@@ -47,9 +48,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
     ),
     scaling = scaling, scale = scale, prior_only = prior_only
   )
-  varying <- varying_settings(
-    sigma, mould, scaling_x(scaling, mould$x), scaling_y(scaling, y)
-  )
+  varying <- varying_settings(sigma, mould, x, y)
   # Without terms beside kernels fits are those of earlier versions.
   c(
     settings, if (!is.null(mixed)) list(mixed = mixed),

@@ -11,7 +11,7 @@ exposure_values <- function(fit, points, plan, pool, chosen) {
   if (is.null(plan)) {
     return(kernel_values(fit, points, pool, "draw", chosen)$mean)
   }
-  x <- cbind(points, beside_columns(fit, points, plan))
+  x <- cbind(points, beside_columns(points, plan))
   bark_values(fit, x, pool, "draw", chosen)$mean
 }
 
@@ -19,9 +19,9 @@ exposure_values <- function(fit, points, plan, pool, chosen) {
 #'
 #' Other variables of interactions stay at a reference: their median or most
 #' frequent level.
-#' @return NULL if there are none, or a list of `linear` and `offsets`
-#'   (expressions in the inputs of kernels; NULL for variables that stay where
-#'   they are), `still` (values of these) and `reference` (those that matter).
+#' @return NULL if there are none, or a list of a `recipe`, as of
+#'   `mixed_learn()` but in the inputs of kernels, `still` (values of what stays
+#'   where it is) and `reference` (those that matter).
 #' @noRd
 linear_plan <- function(fit, exposures) {
   linear <- linear_expressions(fit)
@@ -39,11 +39,22 @@ linear_plan <- function(fit, exposures) {
     partners(fit$mould$mixed$linear$terms, changed), names(still)
   )
   refuse_unknown_reference(needed[attr(still, "guessed")[needed]])
-  linear[!settable] <- list(NULL)
-  offsets[!shifted] <- list(0)
+  linear[!settable] <- lapply(names(still), as.symbol)
+  offsets[!shifted] <- list(quote(`(offset)`))
   list(
-    linear = linear, offsets = offsets, still = still, reference = still[needed]
+    recipe = with_expressions(fit$mould$mixed, linear, offsets),
+    still = c(still, list("(offset)" = 0)), reference = still[needed]
   )
+}
+
+# Groups have no coefficients
+with_expressions <- function(recipe, linear, offsets) {
+  if (length(linear) > 0) {
+    attr(recipe$linear$terms, "predvars") <- as.call(c(quote(list), linear))
+  }
+  recipe$offsets <- offsets
+  recipe$off <- TRUE
+  recipe
 }
 
 # Linear variables, with what `poly()` and the like learned; inputs of kernels
@@ -180,34 +191,11 @@ typical_value <- function(v) {
   names(which.max(table(v)))
 }
 
-# The columns of terms beside kernels, those of groups being 0
-beside_columns <- function(fit, points, plan) {
-  recipe <- fit$mould$mixed
-  n <- nrow(points)
+# The columns of terms beside kernels at points
+beside_columns <- function(points, plan) {
   at <- as.data.frame(points, optional = TRUE)
-  out <- matrix(0, n, length(recipe$columns),
-    dimnames = list(NULL, recipe$columns)
-  )
-  value <- function(e) eval(e, at, formula_scope())
-  if (!is.null(recipe$linear)) {
-    frame <- lapply(stats::setNames(nm = names(plan$linear)), function(name) {
-      e <- plan$linear[[name]]
-      if (!is.null(e)) {
-        return(value(e))
-      }
-      still <- plan$still[[name]]
-      pick_rows(still, rep(1, n))
-    })
-    frame <- clean_linear_frame(recipe$linear, structure(frame,
-      class = "data.frame", row.names = seq_len(n), terms = recipe$linear$terms
-    ), "data")
-    out[, recipe$linear_columns] <- linear_matrix(recipe$linear, frame = frame)
-  }
-  if (length(recipe$offset_column) > 0) {
-    offset <- lapply(plan$offsets, function(e) rep_len(value(e), n))
-    out[, recipe$offset_column] <- Reduce(`+`, offset)
-  }
-  out
+  at[names(plan$still)] <- lapply(plan$still, pick_rows, rep(1, nrow(at)))
+  mixed_matrix(plan$recipe, at, "data")
 }
 
 # What print() says ------------------------------------------------------------

@@ -83,6 +83,14 @@ such_that <- function(test, wanted) {
   list(kind = "such_that", test = test, wanted = wanted)
 }
 
+# Of particles
+unit_weights <- function(n) {
+  such_that(function(w) {
+    is.double(w) && length(w) == n &&
+      is_within(w, list(lower = 0, upper = 1)) && abs(sum(w) - 1) < 1e-6
+  }, "weights that sum to 1")
+}
+
 is_positive_number <- function(v) {
   is.double(v) && length(v) == 1 && isTRUE(v > 0)
 }

@@ -193,11 +193,7 @@ srvm_run_layout <- c(layout(
 ), srvm_particles_layout, layout(
   .living = rule(!anyNA(candidate_rows[sets]), "of centres that there are"),
   log_evidence = numbers(), relative_variance = any_numbers(),
-  weights = such_that(function(w) {
-    is.double(w) && length(w) == n &&
-      is_within(w, list(lower = 0, upper = 1)) &&
-      abs(sum(w) - 1) < 1e-6
-  }, "weights that sum to 1"),
+  weights = unit_weights(n),
   genealogy = holds(layout(
     founders = counts(n), resamplings = tallies()
   )),

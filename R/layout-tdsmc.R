@@ -71,11 +71,7 @@ tdsmc_run_layout <- layout(
   log_weights = such_that(function(v) {
     is.double(v) && length(v) == n && !anyNA(v) && is.finite(max(v))
   }, "log weights"),
-  weights = such_that(function(w) {
-    is.double(w) && length(w) == n &&
-      is_within(w, list(lower = 0, upper = 1)) &&
-      abs(sum(w) - 1) < 1e-6
-  }, "weights that sum to 1"),
+  weights = unit_weights(n),
   log_density = any_numbers(n), log_evidence = numbers(),
   relative_variance = any_numbers(),
   genealogy = holds(layout(

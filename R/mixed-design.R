@@ -159,10 +159,6 @@ linear_frame <- function(recipe, data, arg) {
   terms <- recipe$terms
   environment(terms) <- formula_scope()
   frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
-  clean_linear_frame(recipe, frame, arg)
-}
-
-clean_linear_frame <- function(recipe, frame, arg) {
   for (name in names(recipe$xlevels)) {
     frame[[name]] <- clean_factor(
       frame[[name]], recipe$xlevels[[name]], name, arg
@@ -217,9 +213,8 @@ varying_columns <- function(x) {
 }
 
 # model.matrix() with contrasts and without the intercept
-linear_matrix <- function(recipe, data, arg,
-                          frame = linear_frame(recipe, data, arg)) {
-  x <- linear_model_matrix(recipe, frame)
+linear_matrix <- function(recipe, data, arg) {
+  x <- linear_model_matrix(recipe, linear_frame(recipe, data, arg))
   names <- colnames(x)[recipe$kept]
   matrix(x[, recipe$kept, drop = FALSE], nrow(x), dimnames = list(NULL, names))
 }

@@ -107,15 +107,8 @@ frame_variable <- function(mould, i, name, x) {
     ), "not_defined")
   }
   columns <- x[, mould$assign == term, drop = FALSE]
-  if (ncol(columns) == 1) {
-    return(unname(columns[, 1]))
-  }
-  levels <- mould$xlevels[[name]]
-  if (length(levels) > 1) {
-    return(factor(levels[max.col(columns, "first")], levels))
-  }
   colnames(columns) <- substring(colnames(columns), nchar(name) + 1)
-  columns
+  from_columns(columns, mould$xlevels[[name]])
 }
 
 # Predictors and response of the training rows; of [kbr()] states are responses

@@ -201,13 +201,14 @@ clean_column <- function(v, column, name, arg) {
     numeric = as.double(v),
     matrix = matrix(as.double(v), nrow(v), dimnames = list(NULL, column$names)),
     factor = clean_factor(v, column$levels, name, arg),
-    ordered = ordered_column(v, column$levels, name, arg), raw = v
+    ordered = known_factor(v, column$levels, name, arg, TRUE), raw = v
   )
 }
 
-ordered_column <- function(v, levels, name, arg) {
+# A factor with the levels of the fit
+known_factor <- function(v, levels, name, arg, ordered = FALSE) {
   warn_novel(v, levels, name, arg)
-  factor(as.character(v), levels = levels, ordered = TRUE)
+  factor(as.character(v), levels = levels, ordered = ordered)
 }
 
 # A column in the form that functions of the formula had in fitting: its type,
@@ -223,8 +224,7 @@ cast_column <- function(v, like, name, arg) {
   }
   if (is.factor(like) && (is.factor(v) || is.character(v))) {
     if (!identical(attributes(v), attributes(like))) {
-      warn_novel(v, levels(like), name, arg)
-      v <- factor(as.character(v), levels(like), ordered = is.ordered(like))
+      v <- known_factor(v, levels(like), name, arg, is.ordered(like))
     }
   } else if (is.character(like) && is.factor(v)) {
     v <- as.character(v)
@@ -239,8 +239,7 @@ time_like <- function(v, like) `attributes<-`(v, attributes(like))
 
 clean_factor <- function(v, levels, name, arg) {
   if (!identical(attributes(v), list(levels = levels, class = "factor"))) {
-    warn_novel(v, levels, name, arg)
-    v <- factor(as.character(v), levels = levels)
+    v <- known_factor(v, levels, name, arg)
   }
   # model.matrix() refuses a factor with one level: it is a constant.
   if (length(levels) > 1) v else ifelse(is.na(v), NA_real_, 1)

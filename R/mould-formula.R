@@ -217,7 +217,7 @@ evaluate_formula <- function(terms, data, xlevels, arg) {
       if (is.ordered(v)) {
         if (is.null(xlevels[[name]])) xlevels[[name]] <- known_levels(v)
         frame[[name]] <- as.double(
-          ordered_column(v, xlevels[[name]], name, arg)
+          known_factor(v, xlevels[[name]], name, arg, TRUE)
         )
       } else if (is.factor(v) || is.character(v)) {
         if (is.null(xlevels[[name]])) xlevels[[name]] <- known_levels(v)

@@ -288,9 +288,7 @@ srvm_mean_moments <- function(x, fit, pool) {
     candidates <- sort(unique(pool$sets))
     blocks <- lapply(row_blocks(x, length(candidates)), function(rows) {
       some <- x[rows, , drop = FALSE]
-      colSums(cbind(
-        fixed_columns(fit, some), srvm_values(fit, some, candidates, pool)
-      ))
+      colSums(do.call(cbind, srvm_columns(fit, some, candidates, pool)))
     })
     mean <- matrix(Reduce(`+`, blocks) / nrow(x), 1)
     fixed <- n_fixed(fit$settings)

@@ -111,13 +111,18 @@ given_columns <- function(mould, x) {
   widths <- column_widths(mould$columns)
   ends <- cumsum(widths)
   out <- Map(function(column, end, width) {
-    part <- x[, end - width + seq_len(width), drop = FALSE]
-    if (column$kind == "factor" && width > 1) {
-      return(factor(column$levels[max.col(part, "first")], column$levels))
-    }
-    if (width == 1) unname(part[, 1]) else part
+    from_columns(x[, end - width + seq_len(width), drop = FALSE], column$levels)
   }, mould$columns, ends, widths)
   as.data.frame(out, optional = TRUE)
+}
+
+# A variable from its columns: a vector, a matrix, or a factor if it has levels,
+# those of the largest column
+from_columns <- function(x, levels) {
+  if (ncol(x) == 1) {
+    return(unname(x[, 1]))
+  }
+  if (is.null(levels)) x else factor(levels[max.col(x, "first")], levels)
 }
 
 # Scores as ordered factors, numbers as times
@@ -163,9 +168,7 @@ linear_factors <- function(linear, columns) {
     wanted <- colnames(coding)
     if (all(wanted %in% colnames(columns))) {
       apart <- squared_distances(columns[, wanted, drop = FALSE], coding)
-      structure(factor(levels[max.col(-apart, "first")], levels),
-        columns = wanted
-      )
+      structure(from_columns(-apart, levels), columns = wanted)
     }
   })
   names(found) <- names(linear$contrasts)

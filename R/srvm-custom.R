@@ -52,6 +52,9 @@ refuse_indefinite <- function(values) {
 
 # Equal rows get equal coordinates, to the last bit.
 map_points <- function(map, x) {
+  if (nrow(x) == 0) {
+    return(matrix(0, 0, ncol(map$axes) + 1))
+  }
   rows <- distinct_rows(x)
   x <- x[rows$first, , drop = FALSE]
   whole <- kernel_self(map$kernel, x)

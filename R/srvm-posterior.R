@@ -112,14 +112,12 @@ n_fixed <- function(settings) {
   settings$intercept + length(settings$linear$centre)
 }
 
-# These columns at rows of moulded predictors
-fixed_columns <- function(fit, x) {
-  settings <- fit$settings
+# These columns at points as kernels see them
+fixed_columns <- function(settings, x) {
   always <- matrix(1, nrow(x), settings$intercept)
   if (!has_linear_part(settings)) {
     return(always)
   }
-  x <- scaling_x(settings$scaling, kernel_part(fit, x))
   linear <- settings$linear
   unname(cbind(always, linear$scale * sweep(x, 2, linear$centre)))
 }
@@ -166,20 +164,27 @@ srvm_mean_coefficients <- function(fit, pool = srvm_pool(fit)) {
   )
 }
 
-#' Kernel values between points and candidates
+#' The columns of coefficients at points
 #'
 #' @param x Moulded predictors in their own units, as `wide_x()` has them.
-#' @return Matrix, one row per point, one column per candidate.
+#' @return List of matrices with a row per point: `fixed` columns, and kernel
+#'   `values`, a column per candidate.
 #' @noRd
+srvm_columns <- function(fit, x, candidates, pool) {
+  x <- scaling_x(fit$settings$scaling, kernel_part(fit, x))
+  list(
+    fixed = fixed_columns(fit$settings, x),
+    values = srvm_values(fit, x, candidates, pool)
+  )
+}
+
 srvm_values <- function(fit, x, candidates, pool) {
   if (length(candidates) == 0 || nrow(x) == 0) {
     return(matrix(0, nrow(x), length(candidates)))
   }
-  scaling <- fit$settings$scaling
   kernels <- candidate_kernel_list(fit$settings)
-  x <- scaling_x(scaling, kernel_part(fit, x))
   centres <- scaling_x(
-    scaling, fit$data$x[pool$rows[candidates], , drop = FALSE]
+    fit$settings$scaling, fit$data$x[pool$rows[candidates], , drop = FALSE]
   )
   if (length(kernels) == 1) {
     return(kernel_matrix(kernels[[1]], x, centres))
@@ -213,9 +218,8 @@ srvm_mean <- function(fit, x, pool) {
   }
   beta <- srvm_mean_coefficients(fit, pool)
   blocks <- lapply(row_blocks(x, length(beta$candidates)), function(rows) {
-    some <- x[rows, , drop = FALSE]
-    values <- srvm_values(fit, some, beta$candidates, pool)
-    drop(fixed_columns(fit, some) %*% beta$fixed) + drop(values %*% beta$values)
+    at <- srvm_columns(fit, x[rows, , drop = FALSE], beta$candidates, pool)
+    drop(at$fixed %*% beta$fixed) + drop(at$values %*% beta$values)
   })
   f <- as.double(unlist(blocks, use.names = FALSE))
   unscale_mean(fit$settings$scaling, f) + row_offset(fit, x)
@@ -241,8 +245,8 @@ set_moments <- function(fit, x, pool) {
     return(own_moments(fit, x, pool))
   }
   candidates <- sort(unique(pool$sets))
-  values <- srvm_values(fit, x, candidates, pool)
-  srvm_moments_of(fit, fixed_columns(fit, x), values, candidates, pool)
+  at <- srvm_columns(fit, x, candidates, pool)
+  srvm_moments_of(fit, at$fixed, at$values, candidates, pool)
 }
 
 # The same, given the fixed columns and kernel values, points x candidates
@@ -275,7 +279,7 @@ srvm_draws <- function(fit, x, pool,
   beta <- matrix(0, length(pool$k), length(columns))
   column <- match(index$candidate, columns)
   beta[cbind(index$particle, column)] <- pool$draws$beta
-  design <- cbind(fixed_columns(fit, x), srvm_values(fit, x, candidates, pool))
+  design <- do.call(cbind, srvm_columns(fit, x, candidates, pool))
   f <- beta[chosen, , drop = FALSE] %*% t(design)
   unscale_mean(settings$scaling, unname(f)) +
     rep(row_offset(fit, x), each = nrow(f))

@@ -67,28 +67,23 @@ tune_kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
                              ...) {
   check_no_dots(...)
   mould <- mould_formula(formula, data, "omit", "matrix")
-  tune_mould(
-    mould, kernel_x, kernel_y, bandwidths, c0, folds, loss, rank, tol, method,
-    normalize, scale, seed, progress, match.call()
+  call_with(tune_mould, given_arguments(),
+    mould = mould, called = match.call()
   )
 }
 
 #' @rdname tune_kbr
 #' @export
-tune_kbr.matrix <- function(x, y, kernel_x = kernel_gaussian(),
-                            kernel_y = kernel_gaussian(),
-                            bandwidths = c(0.5, 1, 2), c0 = 10^(-3:1),
-                            folds = 5, loss = c("mse", "kernel"),
-                            rank = "auto", tol = NULL,
-                            method = c("kbr", "iw"), normalize = TRUE,
-                            scale = FALSE, seed = NULL, progress = NULL, ...) {
+tune_kbr.matrix <- function(x, y) {
   check_no_dots(...)
   mould <- mould_pairs(x, y, NULL, "omit")
-  tune_mould(
-    mould, kernel_x, kernel_y, bandwidths, c0, folds, loss, rank, tol, method,
-    normalize, scale, seed, progress, match.call()
+  call_with(tune_mould, given_arguments(),
+    mould = mould, called = match.call()
   )
 }
+formals(tune_kbr.matrix) <- c(
+  alist(x = , y = ), formals(tune_kbr.formula)[-(1:2)]
+)
 
 #' @rdname tune_kbr
 #' @export

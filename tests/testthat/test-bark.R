@@ -250,6 +250,15 @@ test_that("prior_only leaves the data out, and print shows it", {
   expect_output(print(fit), "PRIOR ONLY")
 })
 
+test_that("equal responses are a warning, unless they are not used", {
+  expect_warning(bark_quick(data["x1"], rep(3, 30), prior = bark_prior()),
+    class = "kb_warning_no_spread"
+  )
+  expect_no_warning(bark_quick(data["x1"], rep(3, 30),
+    prior = bark_prior(), prior_only = TRUE
+  ), class = "kb_warning_no_spread")
+})
+
 test_that("a stopped fit can be used and continued", {
   expect_warning(
     stopped <- bark(y ~ x1, data, prior = bark_prior_paper(),

@@ -44,6 +44,14 @@ test_that("equal rows are one candidate", {
   )
 })
 
+test_that("a linear part sees the coordinates, also of no complete row", {
+  fit <- fit_with(own, prior = srvm_prior(linear = 1))
+  draws <- predict(fit, d, type = "draws")
+  expect_equal(colMeans(draws), predict(fit), tolerance = 0.1)
+  missing <- transform(d[1, ], x1 = NA)
+  expect_true(all(is.na(predict(fit, missing, type = "draws"))))
+})
+
 test_that("chains, classes and kernels of low rank work", {
   chains <- mcmc_control(chains = 2, warmup = 50, iter = 60)
   expect_equal(
