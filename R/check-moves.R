@@ -149,6 +149,7 @@
 #' check_moves(target, right, states = function(t) 0:t, steps = 1:3)
 #' wrong <- moves(0.5)
 #' check_moves(target, wrong, states = function(t) 0:t, steps = 1:3)
+#' @order 1
 #' @export
 check_moves <- function(target, moves = NULL, data = NULL, states = NULL,
                         steps = NULL, n = NULL, level = 1e-4, key = NULL,

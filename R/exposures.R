@@ -97,6 +97,7 @@
 #' exposure_effects(fit, "overall")
 #' plot(exposure_effects(fit, "curves", n = 15))
 #' plot(exposure_effects(fit, "single"))
+#' @order 1
 #' @export
 exposure_effects <- function(object, ...) UseMethod("exposure_effects")
 

@@ -168,6 +168,7 @@
 #' # another prior, known by a sample
 #' other <- update(fit, prior = list(points = rnorm(200, 0.5, 0.5)))
 #' predict(other, 1)
+#' @order 1
 #' @export
 kbr <- function(x, ...) UseMethod("kbr")
 

@@ -74,6 +74,7 @@
 #' late <- kernel_mean(faithful$eruptions[137:272], kernel = early$kernel)
 #' mmd(early, late)
 #' inner_product(early, late)
+#' @order 1
 #' @export
 kernel_mean <- function(x, kernel = kernel_gaussian(), weights = NULL) {
   x <- check_some_points(x)

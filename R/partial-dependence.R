@@ -62,6 +62,7 @@
 #'   control = mcmc_control(chains = 2, warmup = 200, iter = 500)
 #' )
 #' plot(partial_dependence(labels, "x2"))
+#' @order 1
 #' @export
 partial_dependence <- function(object, ...) UseMethod("partial_dependence")
 
