@@ -84,12 +84,11 @@ tidy_limits <- function(out, conf.int) {
   out
 }
 
-# A table of this package with broom's names, those of broom first
+# A table of this package with broom's names
 tidy_columns <- function(x, names, conf.int) {
   out <- as.data.frame(unclass(x), optional = TRUE)
-  at <- match(names(names), names(out))
-  names(out)[at] <- names
-  tidy_limits(out[c(at, setdiff(seq_along(out), at))], conf.int)
+  names(out)[match(names(names), names(out))] <- names
+  tidy_limits(out, conf.int)
 }
 
 # The smallest value below which the weights reach p

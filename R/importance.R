@@ -108,8 +108,8 @@
 #'   weights. For [kgs()] the response is the recorded label, right or wrong.
 #'
 #'   `print()` shows the `n` that matter most; `plot()` returns `x`, invisibly.
-#'   `tidy()` is the same table with `term`, `estimate` (the mean), `conf.low` and
-#'   `conf.high` first.
+#'   In `tidy()` columns have broom's names: `term`, `estimate` (the mean),
+#'   `conf.low` and `conf.high`.
 #' @section Errors: `kb_error_not_defined` for other objects, including fits of
 #'   [kbr()] and [tdsmc()]; `kb_error_argument` for a loss that does not apply
 #'   to the response and for fewer than two complete rows.
