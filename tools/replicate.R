@@ -3,8 +3,8 @@
 #   --list             the steps, their scripts and times; runs nothing
 #   --only=a,b         some of them
 #   --quick            small versions, to see that everything runs
-#   --folder=replicate logs, tables and finished fits, so that a stopped run can
-#                      continue; a finished step is not run again
+#   --folder=replicate logs, tables (<step>.md) and finished fits, so that a
+#                      stopped run can continue; a finished step is not run again
 #   --sbi=folder       the reference posteriors of the step `sbi`, see
 #                      tools/reproduce/sbi.R; without it that step is left out
 #   --uci=folder       the whole sets of the step `rows`, see
@@ -30,8 +30,9 @@
 #   bench/classes.R --mixing   effective draws of classes
 #   bench/counts.R --methods=bart_star    trees for counts, with countSTAR
 # The results of mixture, labels, kbr and sbi are stored in
-# vignettes/precomputed; tables of the other steps are typed into README.md and
-# the article from the output of their scripts.
+# vignettes/precomputed. The tables that other steps printed here are in
+# data-raw/bench/results, to compare yours with; README.md and the article are
+# typed from them.
 #
 # Needs R, a C++17 compiler and a package repository: what the chosen steps need
 # is installed into a library of this project's own (tools/deps.R). Data are in
@@ -188,6 +189,9 @@ run_step <- function(name) {
   )
   took <- round(proc.time()[["elapsed"]] - started)
   if (status == 0) {
+    lines <- readLines(log, encoding = "UTF-8")
+    tables <- file.path(folder, paste0(kind, ".md"))
+    writeLines(grep("^([|]|##)", lines, value = TRUE), tables, useBytes = TRUE)
     writeLines(paste(took, "seconds"), done)
   } else {
     message(name, " failed after ", took, " seconds; see ", log)
