@@ -188,7 +188,7 @@ augment_response <- function(x, new) {
     return(NULL)
   }
   suppressWarnings(
-    mould_forge(x$mould, new, outcome = TRUE)$y,
+    mould_forge(x$mould, new, outcome = TRUE, empty = TRUE)$y,
     classes = "kb_warning_novel_level"
   )
 }

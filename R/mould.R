@@ -263,14 +263,14 @@ pick_data <- function(data, rows) {
 #'   (logical, one per row) and `names` (of the rows, or NULL).
 #' @noRd
 mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
-                        mixed = NULL) {
+                        mixed = NULL, empty = FALSE) {
   if (outcome && mould$interface == "xy") {
     refuse(arg, "interface",
       "cannot hold the response: the model was fitted to x and y.",
       hint = "Give the new rows as {.arg newx} and {.arg newy}."
     )
   }
-  data <- new_table(mould, newdata, outcome, arg)
+  data <- new_table(mould, newdata, outcome, arg, empty)
   mixed <- new_mixed(mould, mixed, data)
   complete <- complete_cases(without_columns(data, limit_columns(mould)))
   if (!is.null(mixed)) {
@@ -315,13 +315,15 @@ mould_forge_xy <- function(mould, newx, newy, mixed = NULL) {
 }
 
 # The columns of new data that a mould needs, as in fitting
-new_table <- function(mould, newdata, outcome, arg) {
+new_table <- function(mould, newdata, outcome, arg, empty) {
   needed <- names(mould$columns)
   if (mould$interface == "xy") {
-    data <- check_predictors(newdata, arg)
+    data <- check_predictors(newdata, arg, empty)
   } else {
     named <- is.matrix(newdata) && !is.null(colnames(newdata))
-    data <- check_table(if (named) as.data.frame(newdata) else newdata, arg)
+    data <- check_table(
+      if (named) as.data.frame(newdata) else newdata, arg, empty
+    )
   }
   if (mould$positional && !all(needed %in% colnames(data))) {
     if (ncol(data) != length(needed)) {

@@ -251,7 +251,8 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
     ))
   }
   rows <- if (!outcome) {
-    mould_forge(object$mould, newdata, mixed = mixed)
+    # Tables that are predicted by groups may have none in one of them.
+    mould_forge(object$mould, newdata, mixed = mixed, empty = TRUE)
   } else if (!is.null(newy)) {
     mould_forge_xy(object$mould, newdata, newy, mixed)
   } else if (object$mould$interface == "xy") {

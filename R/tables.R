@@ -38,8 +38,9 @@ refuse <- function(arg, class, wanted, came = NULL, hint = NULL, ...) {
 
 # Tables ----------------------------------------------------------------------
 
-# A data frame with rows and distinct column names, as a plain data frame
-check_table <- function(data, arg) {
+# A data frame with rows and distinct column names, as a plain data frame;
+# `empty`: it may have no rows
+check_table <- function(data, arg, empty = FALSE) {
   if (!is.data.frame(data)) {
     refuse(arg, "data", "must be a data frame.", "It is {describe(data)}.")
   }
@@ -53,14 +54,14 @@ check_table <- function(data, arg) {
   }
   data <- plain_numbers(as.data.frame(data))
   check_names(names(data), arg)
-  refuse_no_rows(data, arg)
+  if (!empty) refuse_no_rows(data, arg)
   data
 }
 
 # A data frame, or a numeric matrix
-check_predictors <- function(x, arg) {
+check_predictors <- function(x, arg, empty = FALSE) {
   if (is.data.frame(x)) {
-    x <- check_table(x, arg)
+    x <- check_table(x, arg, empty)
   } else {
     x <- plain_number(x)
     if (!(is.numeric(x) || is.logical(x)) || length(dim(x)) > 2) {
@@ -76,7 +77,7 @@ check_predictors <- function(x, arg) {
       check_names(names, arg)
       colnames(x) <- names
     }
-    refuse_no_rows(x, arg)
+    if (!empty) refuse_no_rows(x, arg)
   }
   if (ncol(x) == 0) refuse(arg, "data", "has no columns: no predictors.")
   x

@@ -262,7 +262,30 @@ test_that("wrong columns are refused", {
   refused(predict(fits$line, data[c("x1", "x2")]), "kb_error_columns")
   refused(predict(fits$plane, transform(data, x1 = "a")), "kb_error_columns")
   refused(predict(fits$plane, transform(data, x1 = Inf)), "kb_error_infinite")
-  refused(predict(fits$plane, data[0, ]), "kb_error_rows")
+})
+
+test_that("no rows have no predictions, in the shape of those of some", {
+  of <- function(fit, rows, ...) predict(fit, data[rows, ], ...)
+  empty <- function(fit, rows_at = 1, ...) {
+    some <- of(fit, 1:2, ...)
+    none <- of(fit, 0, ...)
+    expect_identical(class(none), class(some))
+    if (is.null(dim(some))) {
+      expect_length(none, 0)
+    } else {
+      expect_identical(dim(none), replace(dim(some), rows_at, 0L))
+    }
+  }
+  empty(fits$plane)
+  empty(fits$plane, interval = "credible")
+  empty(fits$plane, interval = "prediction")
+  empty(fits$plane, type = "quantile")
+  empty(fits$plane, 2, type = "draws")
+  empty(fits$plane, type = "log_score") |>
+    expect_error(class = "kb_error_rows")
+  empty(fits$classes, type = "class")
+  empty(fits$classes, type = "prob")
+  expect_identical(nrow(augment(fits$plane, newdata = data[0, ])), 0L)
 })
 
 # Arguments --------------------------------------------------------------------

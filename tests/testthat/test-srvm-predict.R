@@ -504,7 +504,11 @@ test_that("new data of the wrong kind are refused", {
   for (bad in list(NULL, 1:3, list(x = 1), "a", matrix(1:3))) {
     refused(bad, "kb_error_data")
   }
-  refused(new[0, ], "kb_error_rows")
+  refused(new[0, ], "kb_error_rows", type = "log_score")
+  expect_identical(predict(fit, new[0, ]), numeric())
+  expect_identical(
+    dim(predict(fit, new[0, ], interval = "prediction")), c(0L, 3L)
+  )
   refused(new["y"], "kb_error_columns")
   refused(new["x"], "kb_error_columns", type = "log_score")
   refused(data.frame(x = "1"), "kb_error_columns")
