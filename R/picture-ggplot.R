@@ -298,10 +298,14 @@ gg_axes <- function(panels) {
 gg_key <- function(panels) {
   key <- unlist(lapply(panels, panel_key), recursive = FALSE)
   labels <- vapply(key, `[[`, "", "label")
-  place <- if (length(key) > 0 && sum(nchar(unique(labels)) + 5) < 110) {
+  size <- sum(nchar(unique(labels)) + 5)
+  place <- if (length(key) > 0 && size < 110) {
     ggplot2::theme(
       legend.position = "top", legend.justification = "left",
-      legend.margin = ggplot2::margin()
+      legend.margin = ggplot2::margin(),
+      # Two lines where one would be cut off in narrow pictures
+      legend.box = if (size > 50) "vertical" else "horizontal",
+      legend.box.just = "left", legend.spacing.y = ggplot2::unit(0.1, "lines")
     )
   }
   single <- !vapply(key, `[[`, NA, "group") & !duplicated(labels)

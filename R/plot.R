@@ -174,7 +174,7 @@ observed_picture <- function(x, level) {
     rule_layer(slope = 1, label = "observed = fitted"),
     points_layer(fit, y,
       group = ifelse(inside, "inside", "outside"),
-      by = groups(NULL, c("inside", "outside"), shapes = c(16, 17))
+      by = groups("training rows", c("inside", "outside"), shapes = c(16, 17))
     )
   ))
 }

@@ -90,7 +90,8 @@ steps <- list(
     results = "--results",
     quick = c("--kinds=plain", "--rows=100", "--repeats=1", "--methods=bark")
   ),
-  counts = step("counts", "bench/counts.R", "an hour", "bench_counts",
+  counts = step("counts", "bench/counts.R", "an hour",
+    "bench_counts", "--data=bikes,doctor,quine",
     results = "--results", quick = c("--data=quine", "--repeats=1")
   ),
   families = step("times of families", "bench/families.R", "an hour",
@@ -98,7 +99,7 @@ steps <- list(
     results = "--results", quick = c("--families=probit", "--repeats=1")
   ),
   survival = step("censored times", "bench/survival.R", "hours",
-    "bench_survival",
+    "bench_survival", "--data=veteran,pbc,lung",
     results = "--results", quick = c("--data=veteran", "--repeats=1")
   ),
   noise = step("noise that varies", "bench/noise.R", "hours", "bench_noise",
@@ -108,8 +109,7 @@ steps <- list(
     results = "--results"
   ),
   rows = step("tens of thousands of rows", "bench/rows.R", "hours",
-    "bench_rows",
-    "--splits=2",
+    "bench_rows", "--splits=2",
     results = "--results", quick = c("--sets=friedman", "--rows=2000")
   ),
   srvm = step("srvm() beside kernlab", "bench/srvm.R", "minutes", "reproduce",
