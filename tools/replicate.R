@@ -71,7 +71,10 @@ steps <- list(
     "bench_bark", "--part=iteration",
     quick = c("--part=iteration", "--quick")
   ),
-  league = step("default calls on 20 sets", "bench/league.R", "hours", "league",
+  league = step("default calls on 20 sets", "bench/league.R", "hours",
+    "league", c(
+      "--sets=packages,uci", "--methods=bark,srvm,dbarts,ranger,gausspr,gam,km"
+    ),
     results = "--results"
   ),
   classes = step("two classes", "bench/classes.R", "hours", "league",
