@@ -4,7 +4,7 @@
 #   --only=a,b         some of them
 #   --quick            small versions, to see that everything runs
 #   --folder=replicate logs, tables (<step>.md) and finished fits, so that a
-#                      stopped run can continue; a finished step is not run again
+#                      stopped run continues; a finished step is not run again
 #   --sbi=folder       the reference posteriors of the step `sbi`, see
 #                      tools/reproduce/sbi.R; without it that step is left out
 #   --uci=folder       the whole sets of the step `rows`, see
@@ -12,23 +12,29 @@
 #                      left out there
 #
 # Steps and the rows of README.md's table of peers:
-#   league         bark() and srvm(), sets of packages and of UCI; srvm() is
-#                  reported with 3 splits of pol, the step makes 5
+#   league         bark() and srvm(), sets of packages and of UCI
 #   classes        bark(), two classes
-#   labels_league  kgs(); 20 splits, the table has 2 to 20
-#   mixture, counts, survival, noise, groups   the rows of these names; in
-#                  counts the column "bark_nb minus it", row gam_nb
-#   rows           tens of thousands of rows; kin40k and protein only with --uci
+#   labels_league  kgs(); 20 splits, the table has 1 to 20
+#   mixture        its row; 500 rows are made, too
+#   counts         its row: column "bark_nb minus it", row gam_nb
+#   survival, noise   their rows
+#   groups         its row; 3 splits, the table has 1 of the two large sets
+#   rows           tens of thousands of rows; kin40k and protein need --uci; two
+#                  splits, the table has one of Friedman's function
 #   sbi            kbr(); only with --sbi
-# readme and labels make what stands above that table. bark, families, bands,
-# srvm and kbr make numbers of articles only.
+# readme and labels make the numbers above that table; readme writes them into
+# README.md, man/figures and the article `methods` of this clone. bark, bands,
+# families, srvm and kbr make numbers for articles only.
 #
 # No step makes these; call the scripts:
 #   bench/kgs-league.R --sets=choices --only=Ionosphere,Vehicle
 #                  the second table of wrong labels in the article
 #   bench/rows.R --long        effective draws
 #   bench/classes.R --mixing   effective draws of classes
-#   bench/counts.R --methods=bart_star    trees for counts, with countSTAR
+#   bench/counts.R --data=bikes,doctor,quine --methods=bark_nb,bart_star
+#                  --repeats=5   trees for counts, with countSTAR
+#   bench/families.R --rows=800   times with more rows
+#   bench/mixture.R --methods=bark --repeats=20   cover over 20 data sets
 # The results of mixture, labels, kbr and sbi are stored in
 # vignettes/precomputed. The tables that other steps printed here are in
 # data-raw/bench/results, to compare yours with; README.md and the article are
@@ -64,7 +70,7 @@ steps <- list(
     quick = NULL
   ),
   labels = step("wrong labels of iris", "reproduce/kgs_labels.R",
-    "half an hour", "reproduce",
+    "minutes", "reproduce",
     output = TRUE
   ),
   bark = step("microseconds per iteration", "bench/bark.R", "an hour",

@@ -28,7 +28,6 @@
 #    and effective sample sizes above 400 for all of them within 60 s.
 # memory: size of a saved fit with n = 2000 and 4000 kept draws (target: below
 #    50 MB), and peak memory of a process that fits n = 20 000.
-#    50 MB), and peak memory of a process that fits n = 20 000.
 
 library(kernelbayes)
 

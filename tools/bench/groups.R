@@ -1,8 +1,8 @@
 # Regression with groups: bark() beside lme4::lmer(), mgcv::gam() with random
 # effects as smooths, stan4bart::stan4bart() and dbarts::rbart_vi().
 #
-#   Rscript tools/bench/groups.R            seeds 1 to 3 of each data set, those
-#                                           that are reported
+#   Rscript tools/bench/groups.R            seeds 1 to 3 of each data set; the
+#                                           report has 1 of the two large ones
 #   --sets=sleepstudy,InstEval,simulated
 #   --methods=bark,lmer
 #   --repeats=3         the first ones; --tuning: seeds from 101, on which

@@ -15,7 +15,6 @@
 #    and the sampler's part of them, for successive calls and for repeated calls
 #    with the same fit; one kernel and five. Target: 5 ms with
 #    bounded memory.
-#    memory is bounded.
 
 library(kernelbayes)
 

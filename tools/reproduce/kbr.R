@@ -23,7 +23,6 @@
 # 1e6 + r, and the simulations of seed 2e6 + r. Only methods called "best" use
 # the truth to choose settings. rate: errors against n and d. rank: low against
 # full rank at n = 1000.
-# full rank at n = 1000.
 
 measures <- c("error", "seconds", "one")
 
