@@ -260,7 +260,7 @@ show_results <- function(results) {
   known <- results$published$task %in% results$scores$task
   show_table("Mean C2ST, published", wide_table(
     results$published[known, ],
-    c("REJ-ABC", "RF-ABC", "SMC-ABC", "NPE", "SNPE")
+    c("REJ-ABC", "RF-ABC", "SMC-ABC", "NLE", "NPE", "SNLE", "SNPE")
   ))
 }
 
