@@ -96,8 +96,8 @@ mixing_line <- function(x, show) {
   lines <- c(
     if (!is.na(at$rhat)) {
       paste0(
-        "worst ", watched_words(x, at$variable), ": R-hat ", show(at$rhat), ", ESS ",
-        show(least_size(at)),
+        "worst ", shorten(watched_words(x, at$variable), 58), ": R-hat ",
+        show(at$rhat), ", ESS ", show(least_size(at)),
         if (poor > 1) paste0("; ", poor, " of ", nrow(table), " poor")
       )
     },
