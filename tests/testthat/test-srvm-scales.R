@@ -230,7 +230,7 @@ test_that("fits report their bandwidths", {
     pool <- srvm_pool(fit)
     expect_equal(
       table$estimate[table$term == "sigma"],
-      sum(pool$weights * as_draws(fit, weighted = TRUE)$sigma)
+      sum(pool$weights * srvm_parameters(fit, pool)$sigma)
     )
     expect_error(coef(fit), class = "kb_error_not_defined")
     expect_identical(checked_fit(fit), fit)
