@@ -19,8 +19,7 @@
 #   counts         its row: column "bark_nb minus it", row gam_nb
 #   survival, noise   their rows
 #   groups         its row; 3 splits, the table has 1 of the two large sets
-#   rows           tens of thousands of rows; kin40k and protein need --uci; two
-#                  splits, the table has one of Friedman's function
+#   rows           tens of thousands of rows; kin40k and protein need --uci
 #   sbi            kbr(); only with --sbi
 # readme and labels make the numbers above that table; readme writes them into
 # README.md, man/figures and the article `methods` of this clone. bark, bands,
@@ -118,7 +117,7 @@ steps <- list(
     results = "--results"
   ),
   rows = step("tens of thousands of rows", "bench/rows.R", "hours",
-    "bench_rows", "--splits=2",
+    "bench_rows",
     results = "--results", quick = c("--sets=friedman", "--rows=2000")
   ),
   srvm = step("srvm() beside kernlab", "bench/srvm.R", "minutes", "reproduce",
