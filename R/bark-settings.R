@@ -92,9 +92,8 @@ refuse_class_weights <- function(weights) {
 #' The length of chains that the user leaves open
 #'
 #' About three to fifteen times as long as dbarts::bart() takes
-#' (tools/bench/league.R). Sweeps
-#' of classes take longer, and mix better. Draws of numbers are kept more rarely:
-#' they depend on each other.
+#' (tools/bench/league.R). Sweeps of classes take longer, and mix better. Draws of
+#' numbers are kept more rarely: they depend on each other.
 #' @param alone Do kernels move given the coefficients of the others? Then few
 #'   iterations have many moves.
 #' @param prior_only Without data the only predictor of kernels with common scales

@@ -453,7 +453,7 @@ generics_without_row <- function() {
   setdiff(generics, c(internal, spoken, without_row))
 }
 
-# ---- the article ---------------------------------------------------------------
+# ---- the article ------------------------------------------------------------
 
 tables <- list(methods = method_table, families = family_table)
 
