@@ -213,13 +213,15 @@ held_out_levels <- function(fit, n, folds, progress) {
   rows <- calibration_rows(fit$time, n, "object")
   block <- sort(rep_len(seq_len(folds), fit$time))
   tasks <- as.list(unique(block[rows]))
-  out <- map_tasks(
-    tasks, "calibrate_block", list(fit = fit, rows = rows, block = block),
-    progress, "Calibrating"
-  )
-  report_tasks(
-    sum(out$done), length(tasks), "block", "The result is that of these."
-  )
+  keep_run({
+    out <- map_tasks(
+      tasks, "calibrate_block", list(fit = fit, rows = rows, block = block),
+      progress, "Calibrating"
+    )
+    report_tasks(
+      sum(out$done), length(tasks), "block", "The result is that of these."
+    )
+  })
   bind_levels(out$values[out$done])
 }
 

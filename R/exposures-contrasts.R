@@ -149,16 +149,39 @@ interaction_contrasts <- function(fit, exposures, setting) {
 contrast_bands <- function(fit, contrasts, plan, setting, ndraws) {
   pool <- bark_pool(fit)
   chosen <- equal_weight_draws(fit, pool, ndraws)
-  points <- contrasts$points
+  exposures <- unique(contrasts$table$exposure)
+  keep_run({
+    out <- map_tasks(as.list(exposures), "exposure_bands_of", list(
+      fit = fit, contrasts = contrasts, plan = plan, setting = setting,
+      pool = pool, chosen = chosen
+    ), backend = NULL)
+    report_tasks(
+      sum(out$done), length(exposures), "exposure",
+      "Their effects are returned."
+    )
+  })
+  do.call(rbind, out$values[out$done])
+}
+
+# The lines of one exposure
+exposure_bands_of <- function(name, shared) {
+  fit <- shared$fit
+  setting <- shared$setting
+  lines <- which(shared$contrasts$table$exposure == name)
+  used <- shared$contrasts$of %in% lines
+  points <- shared$contrasts$points[used, , drop = FALSE]
   # A point is used by many lines.
   distinct <- unique(points)
   place <- match(row_keys(points), row_keys(distinct))
-  f <- exposure_values(fit, distinct, plan, pool, chosen)
-  draws <- rowsum(contrasts$sign * f[place, , drop = FALSE], contrasts$of)
+  f <- exposure_values(fit, distinct, shared$plan, shared$pool, shared$chosen)
+  draws <- rowsum(
+    shared$contrasts$sign[used] * f[place, , drop = FALSE],
+    shared$contrasts$of[used]
+  )
   draws <- unscale_sd(fit$settings$scaling, draws)
   probs <- c(interval_ends(setting$level), 0.5)
   q <- apply(draws, 1, stats::quantile, probs, names = FALSE)
-  cbind(contrasts$table,
+  cbind(shared$contrasts$table[lines, , drop = FALSE],
     mean = if (setting$median) q[3, ] else rowMeans(draws),
     sd = if (setting$median) NA_real_ else apply(draws, 1, stats::sd),
     lower = q[1, ], upper = q[2, ]

@@ -84,6 +84,8 @@
 #'   `kb_error_not_defined` for fits without kernels, with several unordered
 #'   classes, and of other engines, and where a linear term changes with an
 #'   exposure that kernels have in another form only (`kernels(log(pb)) + pb`).
+#'   After an interrupt the result has the finished exposures
+#'   (`kb_warning_interrupted`); `kb_error_interrupted` if there is none.
 #' @references
 #' Bobb, J. F., Valeri, L., Claus Henn, B., Christiani, D. C., Wright, R. O.,
 #' Mazumdar, M., Godleski, J. J. and Coull, B. A. (2015). Bayesian kernel
@@ -131,9 +133,12 @@ exposure_effects.kb_bark <- function(object, type = c(
   refuse_class_exposures(object)
   exposures <- check_exposures(object, exposures)
   if (type == "inclusion") {
+    ndraws <- check_ndraws(ndraws)
     return(exposure_table(
-      exposure_inclusion(object, exposures, check_ndraws(ndraws)), object,
-      list(type = type, notes = inclusion_notes(object, exposures))
+      whole_stage(
+        exposure_inclusion(object, exposures, ndraws), "the effects of inputs"
+      ),
+      object, list(type = type, notes = inclusion_notes(object, exposures))
     ))
   }
   setting <- list(

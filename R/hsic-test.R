@@ -34,7 +34,9 @@
 #' `kb_error_argument` for arguments outside their range and fewer than two
 #' rows; `kb_error_not_finite` for missing or infinite values;
 #' `kb_error_dimension` if x and y have different numbers of rows, or a number
-#' of columns does not suit its kernel.
+#' of columns does not suit its kernel. After an interrupt the test uses the
+#' finished permutations (`kb_warning_interrupted`); `kb_error_interrupted` if
+#' there is none.
 #' @references
 #' Gretton, A., Fukumizu, K., Teo, C. H., Song, L., Schölkopf, B. and Smola, A.
 #' (2008). A kernel statistical test of independence. *Advances in Neural

@@ -42,14 +42,30 @@ permutation_importance <- function(object, level, newdata, newy, loss,
   )
   base <- draw_losses(object, rows, draws, loss)
   groups <- predictor_groups(object)
-  rises <- lapply(groups, function(columns) {
-    vapply(orders, function(order) {
-      permuted <- rows
-      permuted$x[, columns] <- rows$x[order, columns]
-      draw_losses(object, permuted, draws, loss) - base
-    }, numeric(length(base)))
+  keep_run({
+    # All variables of a permutation before the next, so that variables can be
+    # compared after an interrupt.
+    out <- map_tasks(orders, "permuted_rises", list(
+      fit = object, rows = rows, draws = draws, loss = loss, base = base,
+      groups = groups
+    ), backend = NULL)
+    report_tasks(
+      sum(out$done), permutations, "permutation", "The importance is from these."
+    )
+  })
+  rises <- lapply(stats::setNames(nm = names(groups)), function(name) {
+    do.call(cbind, lapply(out$values[out$done], `[[`, name))
   })
   rise_table(rises, draws$weights, level, loss, sum(draws$weights * base))
+}
+
+# How much each draw's loss rises when the rows of each variable are permuted
+permuted_rises <- function(order, shared) {
+  rows <- shared$rows
+  lapply(shared$groups, function(columns) {
+    rows$x[, columns] <- shared$rows$x[order, columns]
+    draw_losses(shared$fit, rows, shared$draws, shared$loss) - shared$base
+  })
 }
 
 #' @param rises Named by variables: matrices, one row per draw and one column

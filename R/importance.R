@@ -112,7 +112,9 @@
 #'   `conf.low` and `conf.high`.
 #' @section Errors: `kb_error_not_defined` for other objects, including fits of
 #'   [kbr()] and [tdsmc()]; `kb_error_argument` for a loss that does not apply
-#'   to the response and for fewer than two complete rows.
+#'   to the response and for fewer than two complete rows. After an interrupt the
+#'   result is from the finished permutations (`kb_warning_interrupted`);
+#'   `kb_error_interrupted` if there is none.
 #' @references
 #' Breiman, L. (2001). Random forests. *Machine Learning* 45, 5-32.
 #' \doi{10.1023/A:1010933404324}

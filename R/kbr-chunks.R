@@ -379,12 +379,7 @@ chunk_pass <- function(chunks, name, model, progress) {
   )
   shared <- list(chunks = chunks, name = name, model = model)
   out <- map_tasks(groups, "chunk_group", shared, progress, "Chunks")
-  if (!all(out$done)) {
-    kb_abort(c(
-      "Stopped before all chunks were read: interrupted.",
-      i = "No result is available."
-    ), "interrupted")
-  }
+  if (!all(out$done)) refuse_stop("before all chunks were read")
   add_up(out$values)
 }
 

@@ -32,21 +32,43 @@ simulate_rounds <- function(n, seed, batches, shared, support, rounds,
   observation <- observation_like(observation, pilot$y)
   regions <- list()
   pairs <- NULL
-  for (r in seq_len(rounds)) {
+  one_round <- function(r) {
     if (r > 1) {
       inside <- pairs_inside(pairs, regions)
-      regions[[r - 1]] <- with_local_seed(seeds[[rounds + r]], {
+      shared$region <- with_local_seed(seeds[[rounds + r]], {
         posterior_region(inside, observation, shared$prior_sampler, support)
       })
-      shared$region <- regions[[r - 1]]
     }
-    new <- simulate_pairs(sizes[[r]], seeds[[r]], min(batches, sizes[[r]]),
-      shared
+    out <- simulate_pairs(
+      sizes[[r]], seeds[[r]], min(batches, sizes[[r]]), shared
     )
-    new$round <- rep(r, nrow(new$x))
-    pairs <- bind_pairs(list(pairs, new))
+    out$round <- rep(r, nrow(out$x))
+    out$region <- shared$region
+    out
   }
-  finish_rounds(pairs, regions, observation)
+  keep_run({
+    for (r in seq_len(rounds)) {
+      stage <- run_stage(one_round(r))
+      if (!is.null(stage$value)) {
+        pairs <- bind_pairs(list(pairs, stage$value))
+        # The first round has none.
+        regions <- c(regions, Filter(length, list(stage$value$region)))
+      }
+      if (stage$halted) break
+    }
+    if (stage$halted) report_rounds(pairs, r, rounds)
+    pairs <- finish_rounds(pairs, regions, observation)
+  })
+  if (stage$halted) pairs$status <- "interrupted"
+  pairs
+}
+
+report_rounds <- function(pairs, r, rounds) {
+  if (is.null(pairs)) refuse_stop("before the first round was finished")
+  kb_warn(c(
+    "Stopped in round {r} of {rounds}: interrupted.",
+    i = "The pairs that were simulated are returned, with their weights."
+  ), "interrupted")
 }
 
 #' An observation as one row with the names that simulations have

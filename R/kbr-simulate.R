@@ -37,7 +37,8 @@
 #'   values; with several rounds `weights` (importance weights of the pairs,
 #'   with the mean 1), `observation` and `rounds` (a data frame with one line
 #'   per round: `pairs` simulated, `kept` of them, `prior_share`: share of the
-#'   prior where states were drawn). `as.data.frame()` combines x and y.
+#'   prior where states were drawn); `status`, `"interrupted"`. `as.data.frame()`
+#'   combines x and y.
 #' @section Rounds:
 #' After each round [kbr()] is fitted to the pairs so far. A region is found
 #' that holds all but 0.1% of the posterior, and a margin: down to a tenth of
@@ -56,8 +57,8 @@
 #'   error of class `kb_error_simulator`, as are states that are not finite, and
 #'   a simulator that fails for all states; if it fails for some there is a
 #'   warning of class `kb_warning_simulator`. After an interrupt the result has
-#'   the finished batches (`kb_warning_interrupted`); `kb_error_interrupted` if
-#'   there is none. An `observation` that the simulator could not return is an
+#'   the finished batches of all rounds so far (`kb_warning_interrupted`);
+#'   `kb_error_interrupted` if there is none. An `observation` that the simulator could not return is an
 #'   error of class `kb_error_argument`, after one simulation.
 #' @examples
 #' # the rate of a Poisson process from three summaries of its gaps
@@ -99,10 +100,20 @@ kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL,
 #'   round, the `region` to which states are confined.
 #' @noRd
 simulate_pairs <- function(n, seed, batches, shared) {
-  if (batches == 1) {
-    return(simulate_batch(list(n = n, seed = seed), shared))
+  tasks <- if (batches == 1) list(list(n = n, seed = seed)) else {
+    sizes <- as.list(tabulate(rep_len(seq_len(batches), n), batches))
+    seeds <- with_local_seed(seed, sample.int(.Machine$integer.max, batches))
+    Map(function(n, seed) list(n = n, seed = seed), sizes, seeds)
   }
-  simulate_batches(n, seed, batches, shared)
+  keep_run({
+    out <- map_tasks(tasks, "simulate_batch", shared)
+    report_tasks(
+      sum(out$done), batches, "batch", "Their pairs are returned.", "batches"
+    )
+    pairs <- bind_pairs(out$values[out$done])
+  })
+  if (!all(out$done)) pairs$status <- "interrupted"
+  pairs
 }
 
 simulate_batch <- function(task, shared) {
@@ -147,17 +158,6 @@ warn_failed <- function(pairs) {
       i = "If failing says something about the state, return a number for it."
     ), "simulator")
   }
-}
-
-simulate_batches <- function(n, seed, batches, shared) {
-  sizes <- as.list(tabulate(rep_len(seq_len(batches), n), batches))
-  seeds <- with_local_seed(seed, sample.int(.Machine$integer.max, batches))
-  tasks <- Map(function(n, seed) list(n = n, seed = seed), sizes, seeds)
-  out <- map_tasks(tasks, "simulate_batch", shared)
-  report_tasks(
-    sum(out$done), batches, "part", "Their pairs are returned."
-  )
-  bind_pairs(out$values[out$done])
 }
 
 simulated_rows <- function(value, n, arg, finite = TRUE) {
@@ -212,6 +212,7 @@ print.kb_pairs <- function(x, ...) {
         "% of the prior\n"
       )
     },
+    if (!is.null(x$status)) "INCOMPLETE: interrupted\n",
     if (!is.null(x$failed)) {
       paste0("simulator failed for ", nrow(x$failed), " states\n")
     },

@@ -63,18 +63,10 @@ choose_costs <- function(fit, steps, volume, seed) {
   beta <- pilot_costs(m, top)
   # Random numbers that the ladders of this seed do not use.
   pilot_seed <- if (seed < .Machine$integer.max) seed + 1L else 0L
-  pilot <- whole_pilot(run_ladders(fit, beta, 50L, 100L, 1L, pilot_seed, FALSE))
+  pilot <- whole_stage(
+    run_ladders(fit, beta, 50L, 100L, 1L, pilot_seed, FALSE), "the pilot run"
+  )
   spaced_costs(beta, rowMeans(pilot$errors[[1]]), steps)
-}
-
-# An interrupt of the pilot run ends everything
-whole_pilot <- function(expr) {
-  withCallingHandlers(expr, kb_warning_interrupted = function(warning) {
-    kb_abort(c(
-      "Stopped in the pilot run.",
-      i = "No result is available."
-    ), "interrupted", call = NULL)
-  })
 }
 
 # The largest cost: at it 0.01 of m labels would be wrong on average, if each

@@ -104,13 +104,12 @@ warn_status.kb_mcmc <- function(fit) {
   if (fit$status == "complete") {
     return(invisible())
   }
-  reason <- c(interrupted = "interrupted", time_limit = "out of time")
   done <- vapply(fit$runs, state_time, 0L)
   draws <- draws_in(fit)
   used <- sum(draws > 0 & draws >= max(draws) / 2)
   kb_warn(c(
     "Stopped after {toString(done)} of {chain_length(fit)} iterations of the
-     chains: {reason[[fit$status]]}.",
+     chains: {stop_words[[fit$status]]}.",
     "*" = "{used} of {length(done)} {?is/are} long enough to be used.",
     i = if (used > 0) {
       "You can use the draws so far; {.code update(fit)} continues."

@@ -32,7 +32,8 @@
 #' @section Errors:
 #' `kb_error_argument` for arguments outside their range and samples of fewer
 #' than two rows; `kb_error_not_finite` for missing or infinite values;
-#' `kb_error_dimension` where numbers of columns disagree.
+#' `kb_error_dimension` where numbers of columns disagree; after an interrupt as
+#' in [hsic_test()].
 #' @references
 #' Gretton, A., Borgwardt, K. M., Rasch, M. J., Schölkopf, B. and Smola, A.
 #' (2012). A kernel two-sample test. *Journal of Machine Learning Research* 13,

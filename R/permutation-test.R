@@ -12,12 +12,23 @@ permuted_statistics <- function(n, permutations, statistic) {
   draw <- function(block) vapply(block, function(i) sample.int(n), integer(n))
   # Each worker is sent the kernel matrices, which takes as long as some 400
   # permutations.
-  values <- if (has_workers() && permutations >= 500 * worker_count()) {
-    on_workers(lapply(blocks, draw), statistic)
-  } else {
-    lapply(blocks, function(block) statistic(draw(block)))
-  }
-  unlist(values, use.names = FALSE)
+  there <- has_workers() && permutations >= 500 * worker_count()
+  keep_run({
+    out <- if (there) {
+      map_tasks(lapply(blocks, draw), "permuted_block", list(
+        statistic = statistic
+      ))
+    } else {
+      map_tasks(blocks, "permuted_block", list(
+        statistic = function(block) statistic(draw(block))
+      ), backend = NULL)
+    }
+    report_tasks(
+      sum(lengths(blocks)[out$done]), permutations, "permutation",
+      "The test uses these: its p-value is valid, but cannot be as small."
+    )
+  })
+  unlist(out$values[out$done], use.names = FALSE)
 }
 
 # Numbers of draws in blocks, if each holds n numbers and costs n^2
@@ -26,18 +37,7 @@ draw_blocks <- function(n, draws) {
   split(seq_len(draws), (seq_len(draws) - 1) %/% size)
 }
 
-on_workers <- function(blocks, statistic) {
-  out <- map_tasks(blocks, "permuted_block", list(statistic = statistic))
-  if (!all(out$done)) {
-    kb_abort(c(
-      "Stopped before all permutations were done: interrupted.",
-      i = "No result is available."
-    ), "interrupted")
-  }
-  out$values
-}
-
-permuted_block <- function(orders, shared) shared$statistic(orders)
+permuted_block <- function(block, shared) shared$statistic(block)
 
 # A kernel of points x, its bandwidths numbers
 sample_kernel <- function(kernel, x, arg) {

@@ -28,14 +28,12 @@ run_fit <- function(fit, progress, started = now(), time_limit = NULL) {
 #' @noRd
 tell_of_fit <- function(fit, since = 0L) {
   warn_status(fit)
-  stopped <- tryCatch(
-    {
-      allowInterrupts(warn_quality(fit, since))
-      interrupt_pending()
-    },
-    interrupt = function(condition) TRUE
-  )
-  if (stopped) {
+  tell_of_quality(fit, since)
+}
+
+tell_of_quality <- function(fit, since) {
+  stage <- run_stage(warn_quality(fit, since))
+  if (stage$halted || interrupt_pending()) {
     kb_warn(c(
       "The interrupt came during the check of the fit's quality.",
       i = "The fit is complete; check it with {.fn diagnostics}."

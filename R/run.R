@@ -224,6 +224,48 @@ interrupt_pending <- function() {
   )
 }
 
+#' A stage of a longer computation: an interrupt ends it, and the loop of stages
+#'
+#' A stage that is itself a loop may return what it finished, with a warning,
+#' which the outer loop replaces by its own.
+#' @return List of the `value`, NULL if there is none, and `halted`: was there an
+#'   interrupt, so that no other stage may begin?
+#' @noRd
+run_stage <- function(expr) {
+  halted <- FALSE
+  halt <- function(condition) {
+    halted <<- TRUE
+    NULL
+  }
+  value <- withCallingHandlers(
+    tryCatch(allowInterrupts(expr),
+      kb_error_interrupted = halt, interrupt = halt
+    ),
+    kb_warning_interrupted = function(warning) {
+      halt()
+      tryInvokeRestart("muffleWarning")
+    }
+  )
+  list(value = value, halted = halted)
+}
+
+# The value of a stage without which there is no result
+whole_stage <- function(expr, what) {
+  stage <- run_stage(expr)
+  if (stage$halted) refuse_stop(paste("in", what))
+  stage$value
+}
+
+# Nothing that was finished can be used
+refuse_stop <- function(when, status = "interrupted") {
+  kb_abort(c(
+    "Stopped {when}: {stop_words[[status]]}.",
+    i = "No result is available."
+  ), status)
+}
+
+stop_words <- c(interrupted = "interrupted", time_limit = "out of time")
+
 now <- function() proc.time()[["elapsed"]]
 
 #' When to stop and when to save

@@ -179,29 +179,17 @@ with_nuggets <- function(kernels, nugget) {
 #' @noRd
 try_kernels <- function(candidates, progress, one) {
   tried <- list()
-  halted <- FALSE
-  halt <- function(condition) {
-    halted <<- TRUE
-    NULL
-  }
   for (candidate in candidates) {
     if (progress) {
       cli::cli_inform("Kernel {length(tried) + 1} of {length(candidates)}:
                        {.code {format(candidate$kernel)}}")
     }
-    out <- withCallingHandlers(
-      tryCatch(allowInterrupts(one(candidate)),
-        kb_error_interrupted = halt, interrupt = halt
-      ),
-      kb_warning_interrupted = function(warning) {
-        halt()
-        tryInvokeRestart("muffleWarning")
-      }
-    )
+    stage <- run_stage(one(candidate))
+    out <- stage$value
     if (!is.null(out)) tried <- c(tried, list(out))
-    if (halted || is.null(out) || out$status != "complete") break
+    if (stage$halted || is.null(out) || out$status != "complete") break
   }
-  report_kernels(length(tried), length(candidates), halted)
+  report_kernels(length(tried), length(candidates), stage$halted)
   tried
 }
 

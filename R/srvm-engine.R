@@ -150,16 +150,15 @@ warn_status.kb_srvm <- function(fit) {
   if (fit$status == "complete") {
     return(invisible())
   }
-  reason <- c(interrupted = "interrupted", time_limit = "out of time")
   runs <- replicate_times(fit)
   done <- sum(runs == n_given(fit), na.rm = TRUE)
   kb_warn(c(
     if (fit$time == n_given(fit)) {
       "Stopped while probable kernels ran again with more particles:
-       {reason[[fit$status]]}."
+       {stop_words[[fit$status]]}."
     } else {
       "Stopped after row {fit$time} of {n_given(fit)}:
-       {reason[[fit$status]]}."
+       {stop_words[[fit$status]]}."
     },
     if (length(runs) > 1 && fit$time < n_given(fit)) {
       c("*" = "{done} of {length(runs)} replicates are finished.")

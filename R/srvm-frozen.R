@@ -20,10 +20,12 @@ fix_bandwidths <- function(settings, given, control, mould, sequence, started) {
   given[c("reference", "control", "order")] <- list(
     free, control_of_bandwidths(control), "given"
   )
-  first <- suppressWarnings(
+  stage <- run_stage(suppressWarnings(
     srvm_fit(mould, given, quote(srvm()), started),
-    classes = c("kb_warning_interrupted", "kb_warning_time_limit")
-  )
+    classes = "kb_warning_time_limit"
+  ))
+  first <- stage$value
+  if (stage$halted) refuse_stop("before the bandwidths were learned")
   if (first$status != "complete") refuse_stopped(first, length(rows))
   settings$kernel <- kernel_fill(
     settings$kernel, "ard", median_bandwidths(first)

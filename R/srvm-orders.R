@@ -146,15 +146,9 @@ report_orders <- function(status, done, orders) {
   if (status == "complete") {
     return(invisible())
   }
-  reason <- c(interrupted = "interrupted", time_limit = "out of time")[[status]]
-  if (done == 0) {
-    kb_abort(c(
-      "Stopped before the first order was finished: {reason}.",
-      i = "No result is available."
-    ), status)
-  }
+  if (done == 0) refuse_stop("before the first order was finished", status)
   kb_warn(c(
-    "Stopped after {done} of {orders} orders: {reason}.",
+    "Stopped after {done} of {orders} orders: {stop_words[[status]]}.",
     i = "The result uses only these."
   ), status)
 }

@@ -37,39 +37,45 @@ update_from_connection <- function(object, connection, rows, header, na.action,
     object$mould$n_rows - given
   ), add = TRUE)
   deadline <- now() + if (is.null(time_limit)) Inf else time_limit
-  repeat {
-    batch <- read_batch(connection, rows, header)
-    if (is.null(batch)) {
-      warn_quality(object, since)
-      return(object)
+  halted <- FALSE
+  # Rows that were read are not lost: interrupts are taken before and after.
+  keep_run(repeat {
+    stage <- run_stage(read_batch(connection, rows, header))
+    if (stage$halted) {
+      warn_stream(object, "interrupted")
+      break
+    }
+    if (is.null(stage$value)) {
+      tell_of_quality(object, since)
+      break
     }
     left <- if (!is.null(time_limit)) max(deadline - now(), 1e-3)
     # The quality is checked only once, at the end.
     object <- withCallingHandlers(
       rlang::inject(stats::update(object,
-        newdata = batch, na.action = na.action, time_limit = left,
+        newdata = stage$value, na.action = na.action, time_limit = left,
         progress = progress, weights = !!weights
       )),
       kb_message_omitted = function(m) invokeRestart("muffleMessage"),
       kb_warning_low_ess = function(w) invokeRestart("muffleWarning"),
-      kb_warning_no_moves = function(w) invokeRestart("muffleWarning")
+      kb_warning_no_moves = function(w) invokeRestart("muffleWarning"),
+      kb_warning_interrupted = function(w) halted <<- TRUE
     )
-    if (object$status != "complete") {
-      return(object)
-    }
+    if (object$status != "complete" || halted) break
     if (now() > deadline) {
-      warn_stream_time(object)
-      return(object)
+      warn_stream(object, "time_limit")
+      break
     }
-  }
+  })
+  object
 }
 
-warn_stream_time <- function(object) {
+warn_stream <- function(object, status) {
   kb_warn(c(
-    "Stopped after row {object$time}: out of time.",
+    "Stopped after row {object$time}: {stop_words[[status]]}.",
     i = "All rows read so far are in the fit; {.code update(fit, connection)}
          continues if the connection was opened before the first call."
-  ), "time_limit")
+  ), status)
 }
 
 connection_names <- function(line) {

@@ -291,9 +291,8 @@ warn_status.kb_tdsmc <- function(fit) {
   if (fit$status == "complete") {
     return(invisible())
   }
-  reason <- c(interrupted = "interrupted", time_limit = "out of time")
   kb_warn(c(
-    "Stopped after step {fit$time} of {fit$steps}: {reason[[fit$status]]}.",
+    "Stopped after step {fit$time} of {fit$steps}: {stop_words[[fit$status]]}.",
     i = "You can use the fit of those steps; {.code update(fit)} continues it."
   ), fit$status)
 }

@@ -41,7 +41,9 @@
 #'
 #' @section Interrupts and lost workers:
 #' Ctrl-C and time limits end a call as they do without workers: the draws and
-#' tasks that have come back are kept. Checkpoints are written by this process.
+#' tasks that have come back are kept. An interrupt ends all stages of a call:
+#' what is finished is returned with a warning (`kb_warning_interrupted`), or if
+#' nothing can be used there is an error (`kb_error_interrupted`). Checkpoints are written by this process.
 #' The work of a worker that is lost (killed, out of memory, a cancelled job) is
 #' repeated elsewhere with the same result and a warning of class
 #' `kb_warning_worker`: a lost chain costs at most one round. This process does
@@ -86,17 +88,18 @@ threads_at_once <- function(asked) {
 #' @param name Name of an internal function of a task and `shared`.
 #' @param shared Data that all tasks need.
 #' @param progress TRUE or FALSE; `label` precedes the bar.
+#' @param backend NULL: this process does the work.
 #' @return List of `values`, in the order of the tasks, and which of them are
 #'   `done`: all, unless there was an interrupt.
 #' @noRd
 map_tasks <- function(tasks, name, shared, progress = FALSE,
-                      label = "Working") {
+                      label = "Working",
+                      backend = if (length(tasks) > 1) find_backend()) {
   bar <- task_bar(length(tasks), progress, label)
   on.exit(bar$close())
   out <- list(
     values = vector("list", length(tasks)), done = logical(length(tasks))
   )
-  backend <- if (length(tasks) > 1) find_backend()
   if (!is.null(backend)) {
     suspendInterrupts({
       out <- tasks_there(backend, tasks, name, shared, bar)
@@ -137,11 +140,9 @@ do_tasks <- function(tasks, name, shared) {
 tasks_here <- function(out, tasks, name, shared, bar) {
   work <- get(name, asNamespace("kernelbayes"))
   suspendInterrupts(for (i in which(!out$done)) {
-    value <- tryCatch(allowInterrupts(list(work(tasks[[i]], shared))),
-      interrupt = function(condition) NULL
-    )
-    if (is.null(value)) break
-    out$values[i] <- value
+    stage <- run_stage(list(work(tasks[[i]], shared)))
+    if (stage$halted) break
+    out$values[i] <- stage$value
     out$done[[i]] <- TRUE
     bar$advance()
   })
@@ -157,18 +158,13 @@ stop_task <- function() {
 #' @param done,all Numbers of pieces.
 #' @param what Name of a piece; `made` says how the finished ones are used.
 #' @noRd
-report_tasks <- function(done, all, what, made) {
+report_tasks <- function(done, all, what, made, plural = paste0(what, "s")) {
   if (done == all) {
     return(invisible())
   }
-  if (done == 0) {
-    kb_abort(c(
-      "Stopped before the first {what} was finished: interrupted.",
-      i = "No result is available."
-    ), "interrupted")
-  }
+  if (done == 0) refuse_stop(paste("before the first", what, "was finished"))
   kb_warn(c(
-    "Stopped after {done} of {all} {what}s: interrupted.",
+    "Stopped after {done} of {all} {plural}: interrupted.",
     i = made
   ), "interrupted")
 }

@@ -103,3 +103,16 @@ test_that("NULL means a bandwidth for each predictor where moves can learn them"
   common <- suppressWarnings(of(prior = improper, control = few))
   expect_equal(common, kernel_gaussian(common$bandwidth))
 })
+
+test_that("an interrupt while bandwidths are learned ends the call", {
+  skip_on_os("windows")
+  local_interrupt_at("warn_quality", 1)
+  expect_error(
+    srvm(y ~ x, sim_sinc(30, seed = 1),
+      kernel = kernel_gaussian("ard"),
+      memory = srvm_memory(window = 20, bandwidth_rows = 15),
+      control = smc_control(particles = 20), seed = 1
+    ),
+    class = "kb_error_interrupted"
+  )
+})

@@ -37,6 +37,29 @@ test_that("a connection gives the same as all rows at once", {
   )
 })
 
+test_that("an interrupt between two batches leaves both, and the connection", {
+  skip_on_os("windows")
+  # While the next rows are read, and while the quality of a batch is assessed
+  for (at in c("read_batch", "warn_quality")) {
+    file <- withr::local_tempfile(lines = rest)
+    connection <- file(file, "r")
+    part <- local({
+      local_interrupt_at(at, if (at == "read_batch") 3 else 2)
+      expect_warning(
+        value <- withCallingHandlers(
+          update(first, connection, rows = 7),
+          kb_warning_low_ess = function(w) invokeRestart("muffleWarning")
+        ),
+        class = "kb_warning_interrupted"
+      )
+      value
+    })
+    expect_identical(part$time, 24L)
+    expect_same_fit(take_in(part, connection, header = c("x", "y")), one)
+    close(connection)
+  }
+})
+
 test_that("files are opened and closed", {
   file <- withr::local_tempfile(lines = rest)
   connection <- file(file)

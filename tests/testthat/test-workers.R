@@ -322,6 +322,100 @@ test_that("sums of only some chunks are not used", {
   )
 })
 
+# Calls whose stages are calls of an internal function: interrupted in the first
+# stage there is nothing, in the third the part of the whole that two stages
+# make.
+test_that("an interrupt leaves the finished stages of every loop", {
+  skip_on_os("windows")
+  wide <- sim_moons(60, seed = 2)
+  labels <- quiet(kgs(y ~ x1 + x2, moons, control = short, seed = 1))
+  curve <- quiet(bark(y ~ x1 + x2 + x3,
+    data.frame(wide[1:2], x3 = wide$x1^2, y = wide$x2),
+    control = short, seed = 1
+  ))
+  local_mocked(draw_blocks = function(n, draws) split(1:40, rep(1:4, 10)))
+  pairs <- function(...) {
+    kbr_simulate(rnorm, function(x) x + rnorm(length(x)), ..., seed = 1)
+  }
+  loops <- list(
+    list("permuted_block", "20 of 40 permutations",
+      function() hsic_test(wide$x1, wide$x2, permutations = 40, seed = 1),
+      function(a, b) expect_identical(a$permuted, b$permuted[1:20])
+    ),
+    list("permuted_block", "20 of 40 permutations",
+      function() mmd_test(wide$x1, wide$x2, permutations = 40, seed = 1),
+      function(a, b) expect_identical(a$permuted, b$permuted[1:20])
+    ),
+    list("permuted_rises", "2 of 4 permutations",
+      function() importance(labels, permutations = 4, seed = 1),
+      function(a, b) {
+        expect_identical(a$variable, b$variable)
+        expect_false(identical(a$mean, b$mean))
+      }
+    ),
+    list("exposure_bands_of", "2 of 3 exposures",
+      function() exposure_effects(curve, "curves", n = 5),
+      function(a, b) {
+        expect_equal(as.list(a), as.list(b[1:10, ]), tolerance = 0)
+      }
+    ),
+    list("simulate_batch", "2 of 5 batches",
+      function() pairs(n = 50, batches = 5),
+      function(a, b) {
+        expect_identical(a$x, b$x[1:20, , drop = FALSE])
+        expect_output(print(a), "INCOMPLETE")
+      }
+    )
+  )
+  for (loop in loops) {
+    whole <- loop[[3]]()
+    part <- local({
+      local_interrupt_at(loop[[1]], 3)
+      stopped(loop[[3]](), loop[[2]])
+    })
+    loop[[4]](part, whole)
+    local({
+      local_interrupt_at(loop[[1]], 1)
+      expect_error(loop[[3]](), class = "kb_error_interrupted")
+    })
+    expect_identical(loop[[3]](), whole)
+  }
+})
+
+test_that("an interrupt ends all rounds and leaves the pairs so far", {
+  skip_on_os("windows")
+  ask <- function(batches) {
+    kbr_simulate(rnorm, function(x) x + rnorm(length(x)),
+      n = 900, rounds = 3, observation = 0.5, batches = batches, seed = 1
+    )
+  }
+  # One batch makes the pilot, the others are those of rounds.
+  at <- function(k, batches, said) {
+    local_interrupt_at("simulate_batch", k)
+    stopped(ask(batches), said)
+  }
+  two <- at(4, 1, "round 3 of 3")
+  expect_identical(two$status, "interrupted")
+  expect_identical(two$rounds$pairs, c(300L, 300L))
+  expect_equal(mean(two$weights), 1)
+  expect_identical(two$rounds[1:2], ask(1)$rounds[1:2, 1:2])
+  expect_s3_class(kbr(two), "kb_kbr")
+  one <- at(3, 1, "round 2 of 3")
+  expect_identical(one$rounds$pairs, 300L)
+  half <- at(6, 3, "round 2 of 3")
+  expect_identical(half$rounds$pairs, c(300L, 100L))
+  local({
+    local_interrupt_at("simulate_batch", 2)
+    expect_error(ask(1), class = "kb_error_interrupted")
+  })
+  local({
+    local_interrupt_at("posterior_region", 2)
+    expect_identical(
+      stopped(ask(1), "round 3 of 3")$rounds$pairs, c(300L, 300L)
+    )
+  })
+})
+
 # What is sent to workers -----------------------------------------------------
 
 test_on_each("users' functions find their objects", function(backend) {
