@@ -360,6 +360,7 @@
 #'   [partial_dependence()], [evidence()][evidence.kb_bark] and the other
 #'   [accessors][evidence].
 #'
+#' @template formula-terms
 #' @section Errors:
 #' Invalid input is an error of class `kb_error` and a more specific class, e.g.
 #' `kb_error_argument` (also for other families), `kb_error_missing`,

@@ -131,6 +131,7 @@
 #'   [`as_draws()`][as_draws.kb_kbr], [`tidy()`][tidy.kb_kbr], `glance()`,
 #'   `augment()`, `nobs()`, `formula()`, [timings()].
 #'
+#' @template formula-terms
 #' @section Errors:
 #' Invalid input is an error of class `kb_error` and a more specific class, e.g.
 #' `kb_error_argument`, `kb_error_outcome`, `kb_error_dimension`,

@@ -147,6 +147,7 @@
 #'   `formula()`, [ess()], [diagnostics()], [timings()], and those of
 #'   [rstantools][posterior_predict.kb_kgs].
 #'
+#' @template formula-terms
 #' @section Errors:
 #' Invalid input is an error of class `kb_error` and a more specific class, e.g.
 #' `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,

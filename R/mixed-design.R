@@ -15,7 +15,9 @@
 #' @noRd
 mixed_learn <- function(parts, data, arg, given = data) {
   for (e in c(parts$offsets, unlist(lapply(parts$groups, `[[`, "keys")))) {
-    refuse_learned(e, data, arg)
+    translate_errors(
+      refuse_learned(e, e, evaluate_part(e, data), data), arg
+    )
   }
   recipe <- list(
     linear = if (!is.null(parts$linear)) {
@@ -83,10 +85,6 @@ mixed_matrices <- function(recipe, data, arg) {
   }, arg)
 }
 
-evaluate_part <- function(e, data) {
-  eval(e, data, formula_scope())
-}
-
 check_offsets <- function(values, expressions, n) {
   for (i in seq_along(values)) {
     if (!is.numeric(values[[i]]) || length(values[[i]]) != n) {
@@ -99,27 +97,6 @@ check_offsets <- function(values, expressions, n) {
 
 # Linear terms -----------------------------------------------------------------
 
-# An offset or a group that depends on other rows would be another one for new
-# rows
-refuse_learned <- function(e, data, arg) {
-  if (!is.call(e)) {
-    return(invisible())
-  }
-  half <- seq_len(ceiling(nrow(data) / 2))
-  same <- translate_errors({
-    all <- evaluate_part(e, data)
-    part <- evaluate_part(e, data[half, , drop = FALSE])
-    length(all) != nrow(data) ||
-      isTRUE(all.equal(as.character(all[half]), as.character(part)))
-  }, arg)
-  if (!same) {
-    refuse("formula", "formula",
-      "must have offsets and groups that do not depend on other rows.",
-      "{.code {deparse1(e)}} does.", "Store it in a column of {.arg data}."
-    )
-  }
-}
-
 linear_learn <- function(formula, data, arg, given) {
   translate_errors({
     terms <- stats::terms(inline_one_side(formula, data))
@@ -128,8 +105,7 @@ linear_learn <- function(formula, data, arg, given) {
         "cannot have -1 or +0: linear terms have an intercept."
       )
     }
-    environment(terms) <- formula_scope()
-    frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
+    frame <- variables_frame(terms, data)
     terms <- attr(frame, "terms")
     factors <- vapply(frame, function(v) is.factor(v) || is.character(v), NA)
     xlevels <- lapply(frame[factors], function(v) known_levels(droplevels(
@@ -156,9 +132,7 @@ inline_one_side <- function(formula, data) {
 }
 
 linear_frame <- function(recipe, data, arg) {
-  terms <- recipe$terms
-  environment(terms) <- formula_scope()
-  frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
+  frame <- variables_frame(recipe$terms, data)
   for (name in names(recipe$xlevels)) {
     frame[[name]] <- clean_factor(
       frame[[name]], recipe$xlevels[[name]], name, arg
@@ -275,8 +249,7 @@ check_groups <- function(levels, key, label) {
 slopes_learn <- function(group, data, arg) {
   translate_errors({
     terms <- stats::terms(inline_one_side(group$slopes, data))
-    environment(terms) <- formula_scope()
-    frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
+    frame <- variables_frame(terms, data)
     odd <- names(frame)[!vapply(frame, is.numeric, NA)]
     if (length(odd) > 0) {
       refuse("formula", "groups", "must have numbers as slopes of groups.",
@@ -310,10 +283,7 @@ group_matrix <- function(group, data, off = FALSE) {
   z <- if (identical(group$coefficients, "(Intercept)")) {
     matrix(1, nrow(data), 1)
   } else {
-    terms <- group$terms
-    environment(terms) <- formula_scope()
-    frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
-    stats::model.matrix(terms, frame)
+    stats::model.matrix(group$terms, variables_frame(group$terms, data))
   }
   out <- cbind(number, z)
   dimnames(out) <- list(NULL, names)

@@ -202,12 +202,8 @@ formula_scope <- function() parent.env(globalenv())
 #'   `poly()` learned from these rows), `xlevels` and `assign`.
 #' @noRd
 evaluate_formula <- function(terms, data, xlevels, arg) {
-  environment(terms) <- formula_scope()
   translate_errors({
-    frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
-    if (nrow(frame) != nrow(data)) {
-      stop("It gives ", nrow(frame), " rows for ", nrow(data), " of the data.")
-    }
+    frame <- variables_frame(terms, data)
     terms <- attr(frame, "terms")
     response <- attr(terms, "response")
     y <- if (response > 0) frame[[response]]
@@ -234,6 +230,39 @@ evaluate_formula <- function(terms, data, xlevels, arg) {
       assign = attr(x, "assign")
     )
   }, arg)
+}
+
+#' The variables of a formula
+#'
+#' In fitting its terms have no `predvars`; those of the frame do.
+#' @noRd
+variables_frame <- function(terms, data) {
+  fitting <- is.null(attr(terms, "predvars"))
+  environment(terms) <- formula_scope()
+  frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
+  if (length(frame) == 0) {
+    return(frame)
+  }
+  if (nrow(frame) != nrow(data)) {
+    stop("It gives ", nrow(frame), " rows for ", nrow(data), " of the data.")
+  }
+  if (fitting) {
+    terms <- attr(frame, "terms")
+    if (attr(terms, "response") > 0) {
+      attr(terms, "predvars")[[2]] <- code_events(
+        attr(terms, "predvars")[[2]], data
+      )
+      attr(frame, "terms") <- terms
+    }
+    Map(refuse_learned, as.list(attr(terms, "predvars"))[-1],
+      as.list(attr(terms, "variables"))[-1], frame, list(data)
+    )
+  }
+  frame
+}
+
+evaluate_part <- function(e, data) {
+  eval(e, data, formula_scope())
 }
 
 # model.matrix() with a column for each level of each factor, no intercept

@@ -263,6 +263,7 @@ NULL
 #'   [accessors][evidence]. Batch fits have the class `kb_srvm_mcmc` and
 #'   `kb_mcmc` before these.
 #'
+#' @template formula-terms
 #' @section Errors:
 #' Invalid input is an error of class `kb_error` and a more specific class, e.g.
 #' `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,

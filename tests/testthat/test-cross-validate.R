@@ -372,7 +372,8 @@ test_that("every fold has its share of events", {
   expect_true(all(apply(counts, 2, function(v) diff(range(v))) <= 1))
   expect_error(cross_validate(fit, data$dead), class = "kb_error_argument")
   one <- brief_mixed(
-    survival::Surv(time, rep(1:0, c(1, 47))) ~ a, data
+    survival::Surv(time, one) ~ a,
+    transform(data, one = rep(1:0, c(1, 47)))
   )
   expect_error(cross_validate(one, 3, seed = 1), class = "kb_error_argument")
 })

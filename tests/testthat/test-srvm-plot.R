@@ -47,7 +47,7 @@ fits <- function() {
     constant = fit_small(y ~ x, transform(data, y = 5)),
     random = fit_small(y ~ x, data, order = "random"),
     far = fit_small(y ~ x, transform(data, y = 1e6 * y), scale = FALSE),
-    factor = fit_small(y ~ cut(x, 3), data),
+    factor = fit_small(y ~ cut(x, c(-4, -1, 1, 4)), data),
     none = fit_small(y ~ x, data, prior = srvm_prior(kmax = 0)),
     iid = fit_small(y ~ x, data, prior = srvm_prior(4, centres = "iid")),
     replicates = srvm(y ~ x, data, seed = 1,
