@@ -19,23 +19,47 @@ write_checkpoint <- function(fit, file) {
   temporary <- file.path(dirname(target), part_name(target))
   on.exit(unlink(temporary))
   bytes <- serialize(fit, NULL)
-  problem <- tryCatch(
-    {
+  problems <- NULL
+  note <- function(condition) {
+    problems <<- c(problems, conditionMessage(condition))
+    # A jump out of `file()` would leave its connection open.
+    tryInvokeRestart("muffleWarning")
+    FALSE
+  }
+  written <- tryCatch(
+    withCallingHandlers({
       write_bytes(bytes, temporary)
       if (file.size(temporary) != length(bytes)) stop("the disk may be full")
       if (!file.rename(temporary, target)) stop("the file cannot be replaced")
-      NULL
-    },
-    warning = conditionMessage,
-    error = conditionMessage
+      TRUE
+    }, warning = note),
+    error = note
   )
-  if (!is.null(problem)) {
+  if (!written) {
     kb_abort(c(
       "The checkpoint {.file {file}} cannot be written.",
-      x = "{problem}."
+      x = "{problems[[1]]}."
     ), "checkpoint", call = NULL)
   }
   invisible(file)
+}
+
+# A checkpoint that fails during the run must not end it; it says so once a
+# minute
+save_or_warn <- function(save) {
+  told <- -Inf
+  function(...) {
+    tryCatch(save(...), kb_error_checkpoint = function(error) {
+      if (now() - told < 60) {
+        return(invisible())
+      }
+      told <<- now()
+      kb_warn(c(
+        "The run continues without a new checkpoint.",
+        x = "{conditionMessage(error)}"
+      ), "checkpoint")
+    })
+  }
 }
 
 # `writeBin()` to a file name leaves the file open if it fails
@@ -104,7 +128,12 @@ check_checkpoint <- function(fit) {
     "The checkpoint {.file {file}} exists and would be lost.",
     x = "It {problem$what}.",
     i = problem$hint,
-    i = "Set {.code overwrite = TRUE} in the control function to replace it."
+    i = if (has_begun(fit)) {
+      "To replace it set {.code fit$control$overwrite <- TRUE}; to keep both
+       give {.code fit$control$checkpoint} another name."
+    } else {
+      "Set {.code overwrite = TRUE} in the control function to replace it."
+    }
   ), c("checkpoint_exists", "checkpoint"), file = file)
 }
 
@@ -116,19 +145,24 @@ other_run <- function(file, fit) {
   if (!inherits(old, "kb_fit")) {
     return(list(what = "is not a checkpoint of this package"))
   }
-  same <- identical(class(old), class(fit)) && identical(old$seed, fit$seed)
-  begun <- any(vapply(fit$runs, state_time, 0L) > 0)
-  if (same && begun) {
-    return(NULL)
-  }
-  if (!same || !identical(plain_functions(old$request),
-    plain_functions(fit$request))) {
+  if (!same_model(old, fit)) {
     return(list(what = "is of another run"))
   }
-  if (!begins_with(fit$data, old$data, row_numbers(old))) {
+  if (!begins_with(fit, old)) {
     return(list(what = "is of the same call with other data"))
   }
-  if (old$status != "complete" && any(vapply(old$runs, state_time, 0L) > 0)) {
+  extent <- run_extent(old)
+  more <- extent > run_extent(fit, goal = TRUE)[names(extent)]
+  if (identical(old$seed, fit$seed) && any(more)) {
+    return(list(
+      what = paste0(
+        "holds a longer run: ",
+        paste(names(extent)[more], extent[more], collapse = ", ")
+      ),
+      hint = "{.code read_checkpoint(file)} has it."
+    ))
+  }
+  if (!has_begun(fit) && old$status != "complete" && has_begun(old)) {
     list(
       what = "holds this run, unfinished",
       hint = "{.code update(read_checkpoint(file))} goes on from there."
@@ -136,23 +170,57 @@ other_run <- function(file, fit) {
   }
 }
 
-#' Do data begin with rows that were there before?
-#' @param numbers Of these rows.
+has_begun <- function(fit) any(vapply(fit$runs, state_time, 0L) > 0)
+
+# New rows of kgs() have the seed after the old.
+same_model <- function(old, fit) {
+  model <- function(fit) plain_functions(fit[c("request", "target", "moves")])
+  identical(class(old), class(fit)) &&
+    fit$seed %in% c(old$seed, next_seed(old$seed)) &&
+    identical(model(old), model(fit))
+}
+
+#' The length of a run, of which a run that replaces it has at least as much
+#' @param goal Where the run will end, not where it is.
 #' @noRd
-begins_with <- function(data, old, numbers) {
-  if (!is.matrix(old$x) || !is.matrix(data$x)) {
-    return(identical(plain_functions(data), plain_functions(old)))
+run_extent <- function(fit, goal = FALSE) {
+  control <- fit$control
+  iter <- c(control$iter, if (goal) control$until$max_iter)
+  c(
+    chains = control$chains, warmup = control$warmup,
+    iter = if (length(iter) > 0) max(iter),
+    draws = if (length(iter) > 0) max(iter) %/% control$thin,
+    particles = if (!is.null(control$particles)) sum(run_sizes(fit)),
+    replicates = control$replicates, steps = fit$steps
+  )
+}
+
+# Do the data of a fit begin with those of another? Rows that a fit has
+# forgotten cannot be compared.
+begins_with <- function(fit, old) {
+  data <- fit$data
+  if (inherits(fit, "kb_tdsmc")) {
+    n <- NROW(old$data)
+    if (NROW(data) > n) data <- utils::head(data, n)
+    return(identical(plain_functions(data), plain_functions(old$data)))
   }
-  max(0, numbers) <= nrow(data$x) && ncol(old$x) == ncol(data$x) &&
-    identical(unname(old$x), unname(data$x[numbers, , drop = FALSE])) &&
-    identical(as.vector(old$y), as.vector(pick_rows(data$y, numbers))) &&
-    identical(old$weights, data$weights[numbers]) &&
-    identical(old$mixed, data$mixed[numbers, , drop = FALSE])
+  numbers <- row_numbers(old)
+  at <- match(numbers, row_numbers(fit))
+  known <- which(!is.na(at))
+  rows <- function(data, i) {
+    unname(lapply(data[c("x", "y", "weights", "mixed")], function(part) {
+      part <- pick_rows(part, i)
+      if (is.factor(part)) as.character(part) else unname(part)
+    }))
+  }
+  max(0, numbers) <= max(0, row_numbers(fit)) &&
+    (length(known) > 0 || length(numbers) == 0) &&
+    identical(rows(old$data, known), rows(data, at[known]))
 }
 
 # Functions by their text: their environments are other ones when they are read
 plain_functions <- function(x) {
-  if (is.function(x)) {
+  if (is.function(x) || inherits(x, "formula")) {
     return(deparse(x))
   }
   if (is.list(x)) x[] <- lapply(x, plain_functions)

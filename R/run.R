@@ -85,8 +85,10 @@ run_engine <- function(engine, states, control, progress, save = NULL,
   backend <- if (length(states) > 1) find_backend()
   suspendInterrupts({
     if (!is.null(control[["checkpoint"]])) {
-      save(states)
       keep <- save_or_warn(save)
+      # Of a run that has begun there is something to lose.
+      begun <- any(vapply(states, engine_done, 0, engine = engine) > 0)
+      if (begun) keep(states) else save(states)
       every <- control$checkpoint_every
     }
     clock <- run_clock(control$time_limit, every, started)
@@ -297,18 +299,6 @@ run_clock <- function(time_limit, checkpoint_every = Inf, started = now(),
     checkpoint_due = function() now() - saved >= checkpoint_every,
     checkpoint_done = function() saved <<- now()
   )
-}
-
-# A checkpoint that fails during the run must not end it
-save_or_warn <- function(save) {
-  function(states) {
-    tryCatch(save(states), kb_error_checkpoint = function(error) {
-      kb_warn(c(
-        "The run continues without a new checkpoint.",
-        x = "{conditionMessage(error)}"
-      ), "checkpoint")
-    })
-  }
 }
 
 warn_late_interrupt <- function(what = "fit") {

@@ -273,15 +273,18 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
     object$mould <- mould
   }
   changed <- !is.null(n_moves) || !is.null(particles)
-  if (changed) object <- srvm_rejuvenate(object, n_moves, particles)
+  file <- object$control$checkpoint
+  if (changed) {
+    if (!is.null(file)) check_checkpoint(object)
+    object <- srvm_rejuvenate(object, n_moves, particles)
+  }
   if (!is.null(rows)) object <- append_rows(object, rows)
   if (!is_complete(object)) {
     return(run_fit(object, progress, started, time_limit))
   }
   if (changed) {
     object$seconds <- object$seconds + now() - started
-    file <- object$control$checkpoint
-    if (!is.null(file)) write_checkpoint(object, file)
+    if (!is.null(file)) save_or_warn(write_checkpoint)(object, file)
   }
   object
 }

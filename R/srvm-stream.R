@@ -38,6 +38,7 @@ update_from_connection <- function(object, connection, rows, header, na.action,
   ), add = TRUE)
   deadline <- now() + if (is.null(time_limit)) Inf else time_limit
   halted <- FALSE
+  unsaved <- -Inf
   # Rows that were read are not lost: interrupts are taken before and after.
   keep_run(repeat {
     stage <- run_stage(read_batch(connection, rows, header))
@@ -59,7 +60,11 @@ update_from_connection <- function(object, connection, rows, header, na.action,
       kb_message_omitted = function(m) invokeRestart("muffleMessage"),
       kb_warning_low_ess = function(w) invokeRestart("muffleWarning"),
       kb_warning_no_moves = function(w) invokeRestart("muffleWarning"),
-      kb_warning_interrupted = function(w) halted <<- TRUE
+      kb_warning_interrupted = function(w) halted <<- TRUE,
+      kb_warning_checkpoint = function(w) {
+        if (now() - unsaved < 60) invokeRestart("muffleWarning")
+        unsaved <<- now()
+      }
     )
     if (object$status != "complete" || halted) break
     if (now() > deadline) {

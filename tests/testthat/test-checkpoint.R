@@ -230,6 +230,141 @@ test_that("a folder that disappears during the run does not end it", {
   expect_gt(out$states[[1]]$time, 0)
 })
 
+test_that("files that cannot be written leave no connections open", {
+  gone <- file.path(local_folder(), "nowhere", "fit.rds")
+  before <- nrow(showConnections(all = TRUE))
+  for (attempt in 1:130) {
+    expect_error(write_checkpoint("fit", gone), class = "kb_error_checkpoint")
+  }
+  expect_identical(nrow(showConnections(all = TRUE)), before)
+})
+
+test_that("a run says once that its checkpoints fail, and goes on", {
+  file <- new_file()
+  fit <- checkpointed(file, checkpoint_every = 1e-9)
+  unlink(dirname(file), recursive = TRUE)
+  more <- sim_sinc(300, seed = 2)
+  told <- testthat::capture_warnings(
+    longer <- update(fit, newdata = more, progress = FALSE)
+  )
+  expect_identical(sum(grepl("without a new checkpoint", told)), 1L)
+  expect_match(told, "No such file", all = FALSE)
+  expect_identical(longer$time, 330L)
+  expect_identical(longer$status, "complete")
+  # Batches of a connection are one run.
+  lines <- paste(more$x, more$y, sep = ",")
+  told <- testthat::capture_warnings(
+    update(fit, textConnection(lines), rows = 5, header = c("x", "y"))
+  )
+  expect_identical(sum(grepl("without a new checkpoint", told)), 1L)
+})
+
+# Only a run that continues it replaces a checkpoint: what is in the file, what
+# would replace it, and why that is refused, or NULL.
+test_that("a checkpoint is replaced by runs that are as long, and no others", {
+  line <- sim_sinc(30, seed = 1)
+  other <- transform(line, y = y + 1)
+  moons <- sim_moons(30, seed = 1)
+  quiet <- function(expr) suppressMessages(suppressWarnings(expr))
+  curve <- function(..., data = line, scale = TRUE) {
+    function(file) {
+      settings <- utils::modifyList(
+        list(chains = 2, warmup = 20, iter = 40, checkpoint = file), list(...)
+      )
+      bark(y ~ x, data,
+        scale = scale, control = do.call(mcmc_control, settings), seed = 1
+      )
+    }
+  }
+  rows <- function(..., data = line) {
+    function(file) {
+      settings <- utils::modifyList(
+        list(particles = 30, n_moves = 1, checkpoint = file), list(...)
+      )
+      srvm(y ~ x, data,
+        kernel = kernel_gaussian(), control = do.call(smc_control, settings),
+        seed = 1
+      )
+    }
+  }
+  labels <- function(file, data = moons[1:20, ]) {
+    kgs(y ~ x1 + x2, data,
+      control = mcmc_control(2, 20, 40, checkpoint = file), seed = 1
+    )
+  }
+  walk <- function(n = 20, y = c(0.3, 1.1), mean = 0) {
+    target <- td_target(
+      eval(bquote(function(states, t, data) {
+        dnorm(states, .(mean), log = TRUE) + vapply(states, function(x) {
+          sum(dnorm(data[seq_len(t)], x, log = TRUE))
+        }, 0)
+      })),
+      function(n, data) rnorm(n)
+    )
+    function(file) {
+      tdsmc(target,
+        data = y, control = smc_control(n, checkpoint = file), seed = 1
+      )
+    }
+  }
+  # A fit made elsewhere, which takes over the file
+  from <- function(make, ...) {
+    function(file) {
+      fit <- quiet(make(NULL))
+      fit$control$checkpoint <- file
+      update(fit, ...)
+    }
+  }
+  cases <- list(
+    list(curve(), curve(), NULL),
+    list(curve(), curve(iter = 80), NULL),
+    list(curve(), curve(chains = 3), NULL),
+    list(curve(), curve(iter = 20), "longer run: iter 40"),
+    list(curve(), curve(chains = 1), "longer run: chains 2"),
+    list(curve(), curve(warmup = 5), "longer run: warmup 20"),
+    list(curve(), curve(thin = 2), "longer run: draws 40"),
+    list(curve(), curve(scale = FALSE), "another run"),
+    list(curve(), from(curve(), iter = 10), NULL),
+    list(curve(iter = 80), from(curve(), iter = 10), "longer run: iter 80"),
+    list(curve(), from(curve(data = other), iter = 10), "other data"),
+    list(curve(), from(curve(scale = FALSE), iter = 10),
+      "another run"
+    ),
+    list(rows(), rows(particles = 50), NULL),
+    list(rows(), rows(particles = 20), "longer run: particles 30"),
+    list(rows(replicates = 2), rows(), "particles 60, replicates 2"),
+    list(rows(), from(rows(), n_moves = 2), NULL),
+    list(rows(), from(rows(data = other), n_moves = 2), "other data"),
+    list(rows(), from(rows(), newdata = sim_sinc(3, seed = 2)), NULL),
+    list(rows(), from(rows(data = other), newdata = line), "other data"),
+    list(labels, from(labels, newdata = moons[21:30, ]), NULL),
+    list(labels, from(function(file) labels(file, moons[2:21, ]),
+      newdata = moons[22:30, ]
+    ), "other data"),
+    list(walk(), from(walk(), data = c(0.3, 1.1, 2)), NULL),
+    list(walk(), from(walk(y = 1:2), data = 1:3), "other data"),
+    list(walk(), from(walk(mean = 1), particles = 50), "another run"),
+    list(walk(40), from(walk(), particles = 30), "particles 40"),
+    list(walk(), labels, "another run")
+  )
+  for (i in seq_along(cases)) {
+    file <- new_file()
+    quiet(cases[[i]][[1]](file))
+    before <- tools::md5sum(file)
+    why <- cases[[i]][[3]]
+    if (is.null(why)) {
+      fit <- quiet(cases[[i]][[2]](file))
+      expect_identical(read_checkpoint(file)$runs, fit$runs, info = i)
+    } else {
+      error <- expect_error(quiet(cases[[i]][[2]](file)),
+        class = "kb_error_checkpoint_exists", info = i
+      )
+      expect_match(gsub("\\s+", " ", conditionMessage(error)), why, info = i)
+      expect_identical(tools::md5sum(file), before, info = i)
+    }
+  }
+})
+
 # Reading ---------------------------------------------------------------------
 
 expect_refused <- function(file, class = "kb_error_checkpoint") {
