@@ -257,7 +257,7 @@ srvm_chain_open_cpp <- function(config, x, y, state) {
     .Call(`_kernelbayes_srvm_chain_open_cpp`, config, x, y, state)
 }
 
-srvm_new_moments_cpp <- function(config, state, rows, noise, bandwidths, rule, x, y, points) {
-    .Call(`_kernelbayes_srvm_new_moments_cpp`, config, state, rows, noise, bandwidths, rule, x, y, points)
+srvm_new_moments_cpp <- function(config, state, candidates, noise, bandwidths, rule, x, y, points) {
+    .Call(`_kernelbayes_srvm_new_moments_cpp`, config, state, candidates, noise, bandwidths, rule, x, y, points)
 }
 

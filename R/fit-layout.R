@@ -276,12 +276,12 @@ refuse_damage <- function(value, path, wanted) {
   ), "fit", field = where, value = value)
 }
 
-#' A state from which C++ could not continue
-#' @param error The error from C++.
+#' A state from which C++ could not continue: C++ calls this too
+#' @param problem Which part is not what it must be.
 #' @noRd
-refuse_damaged_state <- function(error) {
+refuse_damaged_state <- function(problem) {
   kb_abort(c(
-    "The fit is damaged: {conditionMessage(error)}.",
+    "The fit is damaged: {problem}.",
     i = "Was it edited, cut short or written by another program?"
   ), "fit")
 }

@@ -12,7 +12,10 @@ bark_layout <- c(layout(
     weights = maybe(positive(rows)),
     mixed = where(!is.null(settings$mixed), numeric_matrix(
       rows, length(mould$mixed$columns)
-    ))
+    )),
+    mixed = where(!is.null(settings$mixed), such_that(function(v) {
+      are_group_numbers(v, mould$mixed)
+    }, "a matrix with numbers of known groups"))
   )),
   .mixed = settings$mixed,
   # Kernels around rows are at none.
@@ -20,6 +23,13 @@ bark_layout <- c(layout(
   runs = each(maybe(holds(layout_of_run))),
   .some = rule(length(runs) > 0, "of a run at least")
 ))
+
+# Numbers of groups are indices
+are_group_numbers <- function(mixed, recipe) {
+  all(mapply(function(columns, group) {
+    mixed[, columns[[1]]] %in% seq_along(group$levels)
+  }, recipe$group_columns, recipe$groups), TRUE)
+}
 
 bark_settings_layout <- layout(
   family = strings(1, stored_families),

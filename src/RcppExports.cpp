@@ -63,13 +63,13 @@ BEGIN_RCPP
 END_RCPP
 }
 // bark_class_log_probability_cpp
-Eigen::MatrixXd bark_class_log_probability_cpp(const Rcpp::List& mean, const Rcpp::List& variance, const std::vector<int>& labels);
+Eigen::MatrixXd bark_class_log_probability_cpp(const Rcpp::List& mean, const Rcpp::List& variance, SEXP labels);
 RcppExport SEXP _kernelbayes_bark_class_log_probability_cpp(SEXP meanSEXP, SEXP varianceSEXP, SEXP labelsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::List& >::type mean(meanSEXP);
     Rcpp::traits::input_parameter< const Rcpp::List& >::type variance(varianceSEXP);
-    Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type labels(labelsSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_class_log_probability_cpp(mean, variance, labels));
     return rcpp_result_gen;
 END_RCPP
@@ -810,20 +810,20 @@ BEGIN_RCPP
 END_RCPP
 }
 // srvm_new_moments_cpp
-Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state, const std::vector<int>& rows, const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, const Eigen::MatrixXd& points);
-RcppExport SEXP _kernelbayes_srvm_new_moments_cpp(SEXP configSEXP, SEXP stateSEXP, SEXP rowsSEXP, SEXP noiseSEXP, SEXP bandwidthsSEXP, SEXP ruleSEXP, SEXP xSEXP, SEXP ySEXP, SEXP pointsSEXP) {
+Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state, SEXP candidates, const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, const Eigen::MatrixXd& points);
+RcppExport SEXP _kernelbayes_srvm_new_moments_cpp(SEXP configSEXP, SEXP stateSEXP, SEXP candidatesSEXP, SEXP noiseSEXP, SEXP bandwidthsSEXP, SEXP ruleSEXP, SEXP xSEXP, SEXP ySEXP, SEXP pointsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
-    Rcpp::traits::input_parameter< const std::vector<int>& >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type candidates(candidatesSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type bandwidths(bandwidthsSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type rule(ruleSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type points(pointsSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_new_moments_cpp(config, state, rows, noise, bandwidths, rule, x, y, points));
+    rcpp_result_gen = Rcpp::wrap(srvm_new_moments_cpp(config, state, candidates, noise, bandwidths, rule, x, y, points));
     return rcpp_result_gen;
 END_RCPP
 }

@@ -5,4 +5,5 @@
 #include "glue/bark_from_r.cpp"
 #include "glue/executor.cpp"
 #include "glue/kernel_from_r.cpp"
+#include "glue/lists.cpp"
 #include "glue/srvm_config.cpp"

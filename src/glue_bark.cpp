@@ -19,6 +19,7 @@ bark::Model model(const Rcpp::List& config, bark::Data data, double step) {
   bark::Model out;
   out.prior = bark_r::prior(config["prior"]);
   out.data = std::move(data);
+  bark_r::check_sizes(out.prior, out.data);
   out.ladder = config.containsElementNamed("rungs");
   if (out.ladder) {
     out.rungs =
@@ -27,7 +28,7 @@ bark::Model model(const Rcpp::List& config, bark::Data data, double step) {
   }
   out.prior_only = config["prior_only"];
   out.full = Rcpp::as<std::string>(config["sweep"]) == "full";
-  out.rungs = bark::chain_rungs(config["n_temps"], step, out.data.family,
+  out.rungs = bark::chain_rungs(count_from_r(config, "n_temps", 1), step, out.data.family,
                                 out.prior_only);
   return out;
 }
@@ -72,7 +73,9 @@ SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                           const std::vector<int>& labels,
                           const Eigen::VectorXd& weights,
                           Rcpp::Nullable<Rcpp::List> state) {
-  const bark::Classes classes = bark_r::classes(labels, config["classes"]);
+  const bark::Classes classes = bark_r::classes(labels, count_from_r(config, "classes", 2));
+  require(static_cast<Eigen::Index>(labels.size()) == x.rows(),
+          "labels and rows disagree");
   // With more fields, an exchange must suit more of them.
   const double step = std::pow(bark::chain_step(bark::Family::kProbit),
                                1 / std::sqrt(classes.count));

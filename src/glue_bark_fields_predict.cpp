@@ -2,10 +2,10 @@
 #include <RcppEigen.h>
 
 #include <cmath>
-#include <stdexcept>
 #include <vector>
 
 #include "core/bark/largest.hpp"
+#include "glue/lists.hpp"
 
 namespace {
 
@@ -17,6 +17,9 @@ std::vector<Map> matrices(const Rcpp::List& list) {
   for (const SEXP one : list) {
     const Rcpp::NumericMatrix matrix(one);
     out.emplace_back(matrix.begin(), matrix.nrow(), matrix.ncol());
+    require(out.back().rows() == out[0].rows() &&
+                out.back().cols() == out[0].cols(),
+            "the fields differ in size");
   }
   return out;
 }
@@ -30,7 +33,12 @@ class Responses {
         variances_(matrices(variance)),
         mean(means_.size()),
         sd(means_.size(), 1.0) {
-    if (means_.empty()) throw std::invalid_argument("no fields");
+    require(!means_.empty(), "there are no fields");
+    require(variances_.empty() ||
+                (variances_.size() == means_.size() &&
+                 variances_[0].rows() == points() &&
+                 variances_[0].cols() == draws()),
+            "means and variances differ in size");
   }
 
   Eigen::Index points() const { return means_[0].rows(); }
@@ -95,14 +103,16 @@ Rcpp::NumericVector bark_class_draws_cpp(const Rcpp::List& f) {
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd bark_class_log_probability_cpp(const Rcpp::List& mean,
                                                const Rcpp::List& variance,
-                                               const std::vector<int>& labels) {
+                                               SEXP labels) {
   Responses z(mean, variance);
+  const std::vector<int> own = indices_from_r(labels, "labels", mean.size());
+  require(static_cast<Eigen::Index>(own.size()) == z.points(),
+          "labels and points disagree");
   Eigen::MatrixXd out(z.points(), z.draws());
   for (Eigen::Index s = 0; s < z.draws(); ++s) {
     for (Eigen::Index i = 0; i < z.points(); ++i) {
       z.at(i, s);
-      out(i, s) =
-          kernelbayes::bark::log_largest(z.mean, z.sd, labels.at(i) - 1);
+      out(i, s) = kernelbayes::bark::log_largest(z.mean, z.sd, own[i]);
     }
   }
   return out;

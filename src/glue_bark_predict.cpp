@@ -34,6 +34,7 @@ class PooledDraws {
     }
     std::size_t slots = 0, entries = 0;
     for (const int m : m_) {
+      require(m >= 0, "a draw has fewer than no kernels");
       first_slot_.push_back(slots);
       first_entry_.push_back(entries);
       slots += m;
@@ -44,12 +45,11 @@ class PooledDraws {
             "the draws are incomplete");
   }
 
-  // Checks requested draws, predictors and rows.
-  void check(const Rcpp::IntegerVector& chosen, Eigen::Index p,
-             Eigen::Index rows) const {
-    for (const int draw : chosen) {
-      require(draw >= 1 && draw <= m_.size(), "there is no such draw");
-    }
+  // The requested draws, from 0, if they fit the predictors and rows.
+  std::vector<int> checked(SEXP chosen, const Eigen::MatrixXd& x,
+                           const Eigen::MatrixXd& train) const {
+    const Eigen::Index p = x.cols(), rows = train.rows();
+    require(train.cols() == p, "rows differ in their predictors");
     for (const int location : location_) {
       require(location >= (own_centre_ ? -1 : 0) && location <= rows,
               "a kernel is not at a row");
@@ -63,6 +63,7 @@ class PooledDraws {
                         : same(log_lambda_, shared) && same(included_, shared),
             "the draws are incomplete");
     require(!own_centre_ || same(centre_, own), "the draws are incomplete");
+    return indices_from_r(chosen, "draws", m_.size());
   }
 
   using Map = Eigen::Map<const Eigen::VectorXd>;
@@ -164,6 +165,15 @@ class PooledDraws {
   std::vector<std::size_t> first_slot_, first_entry_;
 };
 
+// The predictors that points replace, from 0.
+std::vector<int> columns_from_r(SEXP varied, const Eigen::MatrixXd& points,
+                                const Eigen::MatrixXd& x) {
+  const std::vector<int> out = indices_from_r(varied, "predictors", x.cols());
+  require(static_cast<Eigen::Index>(out.size()) == points.cols(),
+          "points and predictors disagree");
+  return out;
+}
+
 double normal_cdf(double x) {
   constexpr double kRootHalf = 0.70710678118654752440;
   return 0.5 * std::erfc(-x * kRootHalf);
@@ -184,12 +194,12 @@ Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x,
                            const std::string& what,
                            const Rcpp::IntegerVector& chosen) {
   const PooledDraws all(draws);
-  all.check(chosen, x.cols(), train.rows());
+  const std::vector<int> of = all.checked(chosen, x, train);
   const bool moments = what == "moments";
   const Eigen::Index n = x.rows(), s = chosen.size();
   Eigen::MatrixXd mean(n, s), variance(moments ? n : 0, moments ? s : 0);
   for (Eigen::Index i = 0; i < s; ++i) {
-    const int draw = chosen[i] - 1;
+    const int draw = of[i];
     const Eigen::MatrixXd columns = all.columns(draw, x, train);
     if (what == "draw") {
       mean.col(i) = columns * all.beta(draw);
@@ -212,15 +222,17 @@ Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws,
                                       const std::string& what,
                                       const Rcpp::IntegerVector& chosen) {
   const PooledDraws all(draws);
+  const std::vector<int> of = all.checked(chosen, x, x);
+  const std::vector<int> moved = columns_from_r(varied, points, x);
   const bool moments = what == "moments";
   const Eigen::Index n = points.rows(), s = chosen.size();
   Eigen::MatrixXd mean(n, s), variance(moments ? n : 0, moments ? s : 0);
   for (Eigen::Index i = 0; i < s; ++i) {
-    const int draw = chosen[i] - 1;
+    const int draw = of[i];
     Eigen::MatrixXd means(n, all.beta(draw).size()), at = x;
     for (Eigen::Index k = 0; k < n; ++k) {
-      for (Eigen::Index j = 0; j < varied.size(); ++j) {
-        at.col(varied[j] - 1).setConstant(points(k, j));
+      for (std::size_t j = 0; j < moved.size(); ++j) {
+        at.col(moved[j]).setConstant(points(k, j));
       }
       const Eigen::MatrixXd columns = all.columns(draw, at, x);
       if (moments) {
@@ -247,12 +259,13 @@ Rcpp::List bark_partial_cpp(const Rcpp::List& draws,
                             const Eigen::MatrixXd& x, const std::string& what,
                             const Rcpp::IntegerVector& chosen) {
   const PooledDraws all(draws);
-  all.check(chosen, x.cols(), x.rows());
+  const std::vector<int> of = all.checked(chosen, x, x);
+  const std::vector<int> moved = columns_from_r(varied, points, x);
   Eigen::MatrixXd at = Eigen::MatrixXd::Zero(points.rows(), x.cols());
   std::vector<bool> vary(x.cols(), false);
-  for (Eigen::Index j = 0; j < varied.size(); ++j) {
-    at.col(varied[j] - 1) = points.col(j);
-    vary[varied[j] - 1] = true;
+  for (std::size_t j = 0; j < moved.size(); ++j) {
+    at.col(moved[j]) = points.col(j);
+    vary[moved[j]] = true;
   }
   std::vector<bool> others = vary;
   others.flip();
@@ -261,7 +274,7 @@ Rcpp::List bark_partial_cpp(const Rcpp::List& draws,
   Eigen::MatrixXd variance(moments ? mean.rows() : 0,
                            moments ? mean.cols() : 0);
   for (Eigen::Index i = 0; i < mean.cols(); ++i) {
-    const int draw = chosen[i] - 1;
+    const int draw = of[i];
     Eigen::MatrixXd by_point = all.columns(draw, at, x, &vary);
     const Eigen::MatrixXd by_row = all.columns(draw, x, x, &others);
     if (moments) {

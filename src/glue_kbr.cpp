@@ -23,8 +23,9 @@ Eigen::MatrixXd features_gram_cpp(
     const Eigen::Map<Eigen::MatrixXd>& features,
     const Rcpp::Nullable<Rcpp::NumericVector>& weights) {
   if (weights.isNull()) return kbr::gram(features);
-  return kbr::weighted_gram(
-      features, Rcpp::as<Eigen::VectorXd>(Rcpp::NumericVector(weights)));
+  const auto w = Rcpp::as<Eigen::VectorXd>(Rcpp::NumericVector(weights));
+  require(features.rows() == w.size(), "features and weights disagree");
+  return kbr::weighted_gram(features, w);
 }
 
 // left' diag(weights) right.
@@ -32,12 +33,15 @@ Eigen::MatrixXd features_gram_cpp(
 Eigen::MatrixXd features_cross_cpp(const Eigen::Map<Eigen::MatrixXd>& left,
                                    const Eigen::Map<Eigen::MatrixXd>& right,
                                    const Eigen::VectorXd& weights) {
+  require(left.rows() == weights.size() && right.rows() == weights.size(),
+          "features and weights disagree");
   return kbr::weighted_cross(left, right, weights);
 }
 
 // [[Rcpp::export(rng = false)]]
 double features_mass_cpp(const Eigen::Map<Eigen::MatrixXd>& features,
                          const Eigen::VectorXd& weights) {
+  require(features.rows() == weights.size(), "features and weights disagree");
   return kbr::weighted_mass(features, weights);
 }
 
@@ -45,6 +49,8 @@ double features_mass_cpp(const Eigen::Map<Eigen::MatrixXd>& features,
 Eigen::MatrixXd ridge_coefficients_cpp(const Eigen::MatrixXd& gram,
                                        const Eigen::MatrixXd& moments,
                                        double ridge) {
+  require(gram.rows() == gram.cols() && gram.rows() == moments.rows(),
+          "moments and their Gram matrix disagree");
   return kbr::ridge_coefficients(gram, moments, ridge);
 }
 
@@ -70,6 +76,7 @@ Eigen::VectorXd isotonic_cpp(const Eigen::Map<Eigen::VectorXd>& values) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List kbr_gain_cpp(const Eigen::MatrixXd& gram, double delta,
                         bool squared) {
+  require(gram.rows() == gram.cols(), "the Gram matrix must be square");
   return to_r(squared ? kbr::squared_gain(gram, delta)
                       : kbr::ridge_gain(gram, delta));
 }

@@ -3,6 +3,7 @@
 #include "core/incomplete_cholesky.hpp"
 #include "core/linalg.hpp"
 #include "core/median_distance.hpp"
+#include "glue/lists.hpp"
 
 namespace {
 
@@ -14,6 +15,11 @@ Rcpp::NumericMatrix matrix_of(Eigen::Index rows, Eigen::Index columns) {
 
 Eigen::Map<Eigen::MatrixXd> as_eigen(Rcpp::NumericMatrix& matrix) {
   return {matrix.begin(), matrix.nrow(), matrix.ncol()};
+}
+
+int check_rank(int rank) {
+  require(rank >= 0, "the rank must not be below 0");
+  return rank;
 }
 
 Rcpp::List to_r(const kernelbayes::IncompleteCholesky& result, Eigen::Index n) {
@@ -69,7 +75,7 @@ Rcpp::List incomplete_cholesky_cpp(const Rcpp::List& kernel,
   const kernelbayes::Kernel built = kernel_from_r(kernel);
   return to_r(kernelbayes::incomplete_cholesky(
                   kernelbayes::KernelSource(built, x),
-                  kernelbayes::tie_order::of_points(x), rank, tol),
+                  kernelbayes::tie_order::of_points(x), check_rank(rank), tol),
               x.rows());
 }
 
@@ -79,12 +85,15 @@ Rcpp::List incomplete_cholesky_gram_cpp(
     const Eigen::Map<Eigen::MatrixXd>& gram,
     const Rcpp::Nullable<Rcpp::NumericMatrix>& x, int rank, double tol) {
   namespace tie_order = kernelbayes::tie_order;
+  require(gram.rows() == gram.cols() &&
+              (x.isNull() || Rf_nrows(x.get()) == gram.rows()),
+          "points and their Gram matrix disagree");
   const auto order =
       x.isNull() ? tie_order::of_gram(gram)
                  : tie_order::of_points(Rcpp::as<Eigen::Map<Eigen::MatrixXd>>(
                        Rcpp::NumericMatrix(x)));
   return to_r(kernelbayes::incomplete_cholesky(kernelbayes::MatrixSource(gram),
-                                               order, rank, tol),
+                                               order, check_rank(rank), tol),
               gram.rows());
 }
 
@@ -93,6 +102,7 @@ Rcpp::List incomplete_cholesky_gram_cpp(
 double asymmetry_cpp(const Eigen::Map<Eigen::MatrixXd>& gram) {
   constexpr Eigen::Index width = 32;
   const Eigen::Index n = gram.rows();
+  require(gram.cols() == n, "the Gram matrix must be square");
   double largest = 0;
   for (Eigen::Index j = 0; j < n; j += width) {
     const Eigen::Index m = std::min(width, n - j);
@@ -111,6 +121,9 @@ Eigen::MatrixXd incomplete_cholesky_features_cpp(
     const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& pivot_points,
     const Eigen::Map<Eigen::MatrixXd>& pivot_factor,
     const Eigen::Map<Eigen::MatrixXd>& z) {
+  require(pivot_factor.rows() == pivot_points.rows() &&
+              pivot_factor.cols() == pivot_points.rows(),
+          "pivots disagree");
   return kernelbayes::incomplete_cholesky_features(
       kernel_from_r(kernel), pivot_points, pivot_factor, z);
 }

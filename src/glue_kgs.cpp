@@ -14,10 +14,10 @@ using namespace kernelbayes;
 kgs::Data kgs_r::data(const Rcpp::List& list) {
   kgs::Data out;
   out.features = Rcpp::as<Eigen::MatrixXd>(list["features"]);
-  out.point = get<int>(list, "point");
-  for (int& point : out.point) --point;
-  out.label = get<int>(list, "label");
-  out.classes = list["classes"];
+  out.point = indices_from_r(list["point"], "points", out.features.rows());
+  out.classes = count_from_r(list, "classes", 2);
+  out.label = counts_from_r(list["label"], "labels", 0, out.classes - 1);
+  require(out.label.size() == out.point.size(), "points and labels disagree");
   return out;
 }
 
@@ -56,7 +56,7 @@ kgs::Settings settings(const Rcpp::List& config) {
   }
   out.noise = kgs_r::noise(config["noise"]);
   out.nugget = config["nugget"];
-  out.kept = config["kept"];
+  out.kept = count_from_r(config, "kept");
   const Rcpp::RObject start = config["start"];
   if (!start.isNULL()) out.start = Rcpp::as<Eigen::VectorXd>(start);
   return out;

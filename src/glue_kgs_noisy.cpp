@@ -28,11 +28,10 @@ kgs::LearnedKernel learned(const Rcpp::List& list, const MatrixXd& points) {
   out.bias = list["bias"];
   out.offset = vector(list, "offset");
   out.design = matrix(list, "design");
-  if (out.offset.size() != out.design.rows() ||
-      out.offset.size() != out.pivots.cols() ||
-      out.points.cols() != out.pivots.cols()) {
-    throw std::invalid_argument("sizes of points and bandwidths disagree");
-  }
+  require(out.offset.size() == out.design.rows() &&
+              out.offset.size() == out.pivots.cols() &&
+              out.points.cols() == out.pivots.cols(),
+          "points and bandwidths disagree");
   kgs::find_distances(out);
   return out;
 }
@@ -66,9 +65,11 @@ void check_sizes(const kgs::NoisyModel& model) {
 // the kernel is given), label from 0, classes, weight.
 kgs::NoisyModel kgs_r::noisy_model(const Rcpp::List& config,
                                    const Rcpp::List& data) {
-  kgs::NoisyModel out{kgs::NoisyLabels(get<int>(data, "label"), data["classes"],
-                                       vector(data, "weight")),
-                      kgs_r::noise(config["noise"])};
+  const int classes = count_from_r(data, "classes", 2);
+  kgs::NoisyModel out{
+      kgs::NoisyLabels(counts_from_r(data["label"], "labels", 0, classes - 1),
+                       classes, vector(data, "weight")),
+      kgs_r::noise(config["noise"])};
   const Rcpp::List scale = config["scale"];
   out.learns_scale = scale["learned"];
   out.log_s = scale["log_s"];
@@ -138,7 +139,8 @@ Rcpp::NumericVector kgs_noisy_functions_cpp(
   std::optional<kgs::LearnedKernel> own;
   if (kernel.isNotNull()) own = learned(Rcpp::List(kernel), points);
   const Eigen::Index rank = own ? own->pivots.rows() : points.cols();
-  require(static_cast<Eigen::Index>(w.size()) == rank * functions * draws &&
+  require(functions > 0 &&
+              static_cast<Eigen::Index>(w.size()) == rank * functions * draws &&
               (!own || (log_inverse.cols() == draws &&
                         log_inverse.rows() == points.cols())) &&
               (own || left.size() == n),
@@ -183,7 +185,10 @@ std::vector<double> kgs_noisy_ratio_cpp(Rcpp::List config, Rcpp::List data,
   const Eigen::Index functions = model.labels.functions();
   require(model.sites.information.size() > 0 &&
               static_cast<Eigen::Index>(draws.size()) == rank * functions * n &&
-              rates.cols() == n && log_inverse.cols() == n,
+              rates.cols() == n && rates.rows() > 0 &&
+              log_inverse.cols() == n &&
+              (!model.learned ||
+               log_inverse.rows() == model.learned->points.cols()),
           "draws disagree");
   std::vector<double> out(n);
   const kgs::Normals normals = model.sites.of_contrasts();

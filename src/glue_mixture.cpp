@@ -5,6 +5,7 @@
 #include "core/mixture.hpp"
 #include "core/mixture_crps.hpp"
 #include "core/student_mixture.hpp"
+#include "glue/lists.hpp"
 
 namespace {
 
@@ -14,11 +15,37 @@ const double* weights_of(const Eigen::VectorXd& weights, Eigen::Index row,
   return weights.data() + (weights.size() > components ? row * components : 0);
 }
 
+// `noise`: of f + e, otherwise as the variances.
+void check_sizes(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances,
+                 const Eigen::MatrixXd& noise, const Eigen::VectorXd& weights) {
+  const Eigen::Index n = means.rows(), components = means.cols();
+  require(components > 0 && variances.rows() == n &&
+              variances.cols() == components && noise.cols() == components &&
+              (noise.rows() == 1 || noise.rows() == n) &&
+              (weights.size() == components || weights.size() == means.size()),
+          "the components of a mixture disagree");
+}
+
+// One number for all components, or one each.
+void check_df(const std::vector<double>& df, Eigen::Index components) {
+  require(df.size() == 1 || static_cast<Eigen::Index>(df.size()) == components,
+          "the components of a mixture disagree");
+}
+
+void check_rows(const Eigen::VectorXd& y, Eigen::Index rows) {
+  require(y.size() == rows, "responses and rows disagree");
+}
+
+bool are_squares(const Eigen::RowVectorXd& v) {
+  return v.allFinite() && v.minCoeff() >= 0;
+}
+
 // Calls body(row, mixture) for each row of the n x N matrices.
 template <typename Body>
 void for_each_row(const Eigen::MatrixXd& means,
                   const Eigen::MatrixXd& variances,
                   const Eigen::VectorXd& weights, Body body) {
+  check_sizes(means, variances, variances, weights);
   Eigen::VectorXd m(means.cols()), s(means.cols());
   for (Eigen::Index i = 0; i < means.rows(); ++i) {
     m = means.row(i);
@@ -37,6 +64,7 @@ void for_each_student(const Eigen::MatrixXd& means,
                       const Eigen::MatrixXd& noise,
                       const Eigen::VectorXd& weights,
                       const kernelbayes::StudentRules& rules, Body body) {
+  check_sizes(means, variances, noise, weights);
   Eigen::VectorXd m(means.cols()), v(means.cols()), s(means.cols());
   for (Eigen::Index i = 0; i < means.rows(); ++i) {
     m = means.row(i);
@@ -58,6 +86,7 @@ Eigen::MatrixXd mixture_quantiles_cpp(const Eigen::MatrixXd& means,
                                       const Eigen::VectorXd& weights,
                                       const Eigen::VectorXd& probabilities,
                                       const Eigen::VectorXd& z) {
+  require(probabilities.size() == z.size(), "probabilities disagree");
   Eigen::MatrixXd out(means.rows(), z.size());
   for_each_row(means, variances, weights,
                [&](Eigen::Index i, const kernelbayes::NormalMixture& mixture) {
@@ -76,6 +105,7 @@ Eigen::VectorXd mixture_log_density_cpp(const Eigen::MatrixXd& means,
                                         const Eigen::MatrixXd& variances,
                                         const Eigen::VectorXd& weights,
                                         const Eigen::VectorXd& y) {
+  check_rows(y, means.rows());
   Eigen::VectorXd out(means.rows());
   for_each_row(means, variances, weights,
                [&](Eigen::Index i, const kernelbayes::NormalMixture& mixture) {
@@ -93,6 +123,7 @@ Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means,
                                       const Eigen::VectorXd& weights,
                                       const std::vector<double>& df,
                                       const Eigen::VectorXd& probabilities) {
+  check_df(df, means.cols());
   Eigen::MatrixXd out(means.rows(), probabilities.size());
   const kernelbayes::StudentRules rules(df), rough(df, 6);
   const double least = rules.least_df();
@@ -120,6 +151,8 @@ Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means,
                                         const Eigen::VectorXd& weights,
                                         const std::vector<double>& df,
                                         const Eigen::VectorXd& y) {
+  check_rows(y, means.rows());
+  check_df(df, means.cols());
   Eigen::VectorXd out(means.rows());
   for_each_student(
       means, variances, noise, weights, kernelbayes::StudentRules(df),
@@ -138,13 +171,21 @@ Eigen::MatrixXd mixture_crps_cpp(const Eigen::MatrixXd& means,
                                  const Eigen::VectorXd& weights,
                                  const std::vector<double>& df,
                                  const Eigen::VectorXd& y) {
+  check_sizes(means, variances, noise, weights);
+  check_rows(y, means.rows());
+  check_df(df, means.cols());
   Eigen::MatrixXd out(means.rows(), 2);
   kernelbayes::SumMixture mixture(df);
   for (Eigen::Index i = 0; i < means.rows(); ++i) {
+    const Eigen::RowVectorXd scales = noise.row(noise.rows() == 1 ? 0 : i);
+    if (!(means.row(i).allFinite() && std::isfinite(y[i]) &&
+          are_squares(variances.row(i)) && are_squares(scales))) {
+      out.row(i).setConstant(NA_REAL);
+      continue;
+    }
     const Eigen::Map<const Eigen::VectorXd> own(
         weights_of(weights, i, means.cols()), means.cols());
-    mixture.set(own, means.row(i), variances.row(i),
-                noise.row(noise.rows() == 1 ? 0 : i));
+    mixture.set(own, means.row(i), variances.row(i), scales);
     out(i, 0) = mixture.crps(y[i]);
     out(i, 1) = mixture.below(y[i]);
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <kernelbayes/resample.hpp>
+#include <numeric>
 
+#include "glue/lists.hpp"
 #include "glue/stream.hpp"
 
 using kernelbayes::ResamplingScheme;
@@ -20,6 +22,8 @@ Rcpp::IntegerMatrix resample_cpp(std::string name, std::vector<double> weights,
                                  int n, const std::vector<std::string>& from,
                                  int repetitions) {
   const ResamplingScheme scheme = kernelbayes::resampling::scheme(name);
+  require(!weights.empty() && n >= 0 && repetitions >= 0,
+          "numbers of weights and draws disagree");
   Rng rng = stream_from_r(from);
   Rcpp::IntegerMatrix out(static_cast<int>(weights.size()), repetitions);
   for (int r = 0; r < repetitions; ++r) {
@@ -31,5 +35,8 @@ Rcpp::IntegerMatrix resample_cpp(std::string name, std::vector<double> weights,
 
 // [[Rcpp::export(rng = false)]]
 std::vector<int> ancestors_in_place_cpp(std::vector<int> counts) {
+  for (const int count : counts) require(count >= 0, "counts are below 0");
+  require(std::accumulate(counts.begin(), counts.end(), 0.0) <= kMostCount,
+          "counts are too large");
   return kernelbayes::resampling::ancestors_in_place(counts);
 }

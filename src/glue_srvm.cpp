@@ -19,8 +19,10 @@ using srvm::CandidatePool;
 std::unique_ptr<srvm::Filter> filter(const Rcpp::List& config,
                                      const Eigen::MatrixXd& x,
                                      const Eigen::MatrixXd& y) {
-  return std::make_unique<srvm::Filter>(srvm_r::config(config), x, y,
-                                        make_executor(config["threads"]));
+  srvm::Config from = srvm_r::config(config);
+  srvm_r::check_columns(from.model, x.cols());
+  return std::make_unique<srvm::Filter>(
+      std::move(from), x, y, make_executor(count_from_r(config, "threads", 1)));
 }
 
 srvm::Filter& filter_of(SEXP handle) {
@@ -30,9 +32,27 @@ srvm::Filter& filter_of(SEXP handle) {
 std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
                                              int fixed) {
   std::vector<srvm::Particle> out;
-  ListReader reader(state);
-  srvm::transfer(reader, out, fixed);
+  read_state(state,
+             [&](Archive& archive) { srvm::transfer(archive, out, fixed); });
   return out;
+}
+
+// Candidates are rows of `centres`.
+void check_set(const std::vector<int>& set, const Eigen::MatrixXd& centres) {
+  for (const int j : set) {
+    require(j >= 0 && j < centres.rows(), "a centre is not among the candidates");
+  }
+}
+
+// Of particles with kernels of their own.
+void check_own(const srvm::Model& model, const Eigen::MatrixXd& bandwidths,
+               const Eigen::MatrixXd& x, const Eigen::MatrixXd& centres,
+               std::size_t particles) {
+  srvm_r::check_columns(model, x.cols());
+  require(model.learned && bandwidths.rows() == x.cols() &&
+              centres.cols() == x.cols() &&
+              bandwidths.cols() == static_cast<Eigen::Index>(particles),
+          "bandwidths and points disagree");
 }
 
 // The kernel with these bandwidths between points and the centres of a set.
@@ -88,12 +108,11 @@ void srvm_free_pool_cpp(SEXP pool) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                                const Eigen::MatrixXd& y, Rcpp::List state) {
-  const int wanted = config["particles"];
+  const int wanted = count_from_r(config, "particles", 1);
   Rcpp::List before = Rcpp::clone(config);
   before["particles"] = get<int>(state, "k").size();
   auto run = filter(before, x, y);
-  ListReader reader(state);
-  run->transfer(reader);
+  read_state(state, [&](Archive& archive) { run->transfer(archive); });
   run->rejuvenate(wanted);
   ListWriter writer;
   run->transfer(writer);
@@ -109,9 +128,18 @@ Rcpp::List srvm_moments_cpp(Rcpp::List state, const Eigen::MatrixXd& fixed,
                             std::vector<int> column) {
   const auto particles =
       particles_from_r(state, static_cast<int>(fixed.cols()));
+  require(fixed.rows() == values.rows(), "fixed columns and values disagree");
   srvm::Model model;
   model.shift = shift;
+  const double last = static_cast<double>(values.cols());
+  column = counts_from_r(Rcpp::wrap(column), "columns", 0, last);
   for (int& c : column) --c;
+  for (const auto& particle : particles) {
+    for (const int j : particle.set) {
+      require(j < static_cast<int>(column.size()) && column[j] >= 0,
+              "a centre has no column");
+    }
+  }
   Eigen::MatrixXd mean(values.rows(), particles.size());
   Eigen::MatrixXd variance(values.rows(), particles.size());
   for (std::size_t i = 0; i < particles.size(); ++i) {
@@ -132,6 +160,8 @@ Rcpp::List srvm_own_moments_cpp(Rcpp::List config, Rcpp::List state,
                                 const Eigen::MatrixXd& centres, bool averaged) {
   const srvm::Model model = srvm_r::model(config);
   const auto particles = srvm_r::particles(state, model);
+  check_own(model, bandwidths, x, centres, particles.size());
+  for (const auto& particle : particles) check_set(particle.set, centres);
   Eigen::MatrixXd fixed = model.fixed_columns.at(x);
   if (averaged) fixed = fixed.colwise().mean().eval();
   const Eigen::Index n = averaged ? 1 : x.rows();
@@ -167,7 +197,14 @@ Eigen::MatrixXd srvm_own_draws_cpp(Rcpp::List config, const std::vector<int>& k,
                                    const Eigen::MatrixXd& x,
                                    const Eigen::MatrixXd& centres) {
   const srvm::Model model = srvm_r::model(config);
+  check_own(model, bandwidths, x, centres, k.size());
   const Eigen::MatrixXd fixed = model.fixed_columns.at(x);
+  const auto last = static_cast<double>(sets.size());
+  double total = 0;
+  for (const int each : counts_from_r(Rcpp::wrap(k), "k", 0, last)) total += each;
+  require(total == last && static_cast<double>(beta.size()) ==
+                               total + double(k.size()) * model.fixed(),
+          "the draws are incomplete");
   Eigen::MatrixXd out(x.rows(), k.size());
   auto set = sets.begin();
   const double* coefficient = beta.data();
@@ -178,6 +215,7 @@ Eigen::MatrixXd srvm_own_draws_cpp(Rcpp::List config, const std::vector<int>& k,
     if (k[i] == 0) continue;
     std::vector<int> own_set(set, set + k[i]);
     for (int& c : own_set) --c;
+    check_set(own_set, centres);
     const Eigen::Map<const Eigen::VectorXd> own(coefficient, k[i]);
     out.col(i) +=
         own_values(*model.learned, bandwidths.col(i), x, centres, own_set) *
@@ -193,6 +231,7 @@ Eigen::MatrixXd srvm_own_draws_cpp(Rcpp::List config, const std::vector<int>& k,
 // [[Rcpp::export(rng = false)]]
 std::vector<double> srvm_coefficients_cpp(Rcpp::List state, int fixed,
                                           bool intercept, double shift) {
+  require(fixed >= intercept, "there is no column of the intercept");
   std::vector<double> out;
   for (const auto& particle : particles_from_r(state, fixed)) {
     std::vector<double> mean = particle.factor.z();

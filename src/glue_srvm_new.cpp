@@ -92,18 +92,25 @@ class Values {
 
 // Components of the posterior of f at new points: `mean` and `variance`, points
 // x (1 + Q)N, and log weights, (1 + Q)N x points, up to a constant: of N
-// particles, then of these with the point as a centre, by its spread. `rows`
-// (from 1) are those of candidates; `rule` is Q x 2: values of the spread, and
+// particles, then of these with the point as a centre, by its spread.
+// `candidates` are rows (from 1); `rule` is Q x 2: values of the spread, and
 // their probabilities.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_new_moments_cpp(
-    Rcpp::List config, Rcpp::List state, const std::vector<int>& rows,
+    Rcpp::List config, Rcpp::List state, SEXP candidates,
     const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths,
     const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x,
     const Eigen::MatrixXd& y, const Eigen::MatrixXd& points) {
   const srvm::Model model = srvm_r::model(config);
   const auto particles = srvm_r::particles(state, model);
   const int n = static_cast<int>(particles.size());
+  srvm_r::check_columns(model, x.cols());
+  const auto rows = indices_from_r(candidates, "rows", x.rows());
+  require(y.rows() == x.rows() && points.cols() == x.cols() &&
+              noise.size() == n && rule.cols() == 2 &&
+              (!model.learns_scales() ||
+               (bandwidths.rows() == x.cols() && bandwidths.cols() == n)),
+          "particles and rows disagree");
   const srvm::SeenRows seen = seen_rows(y, model.shift);
   const srvm::PriorStep step(model.centres, static_cast<int>(rows.size()) + 1);
   Values values(model, x, points, bandwidths);
@@ -114,8 +121,10 @@ Rcpp::List srvm_new_moments_cpp(
   Eigen::MatrixXd log_weight(points.rows(), components * n);
   for (int i = 0; i < n; ++i) {
     std::vector<int> centres;
-    for (int candidate : particles[i].set) {
-      centres.push_back(rows[candidate] - 1);
+    for (const int candidate : particles[i].set) {
+      require(candidate < static_cast<int>(rows.size()),
+              "a centre is not among the candidates");
+      centres.push_back(rows[candidate]);
     }
     std::vector<srvm::NewMoments> out;
     for (Eigen::Index q = 0; q < components; ++q) {

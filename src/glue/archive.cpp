@@ -1,5 +1,7 @@
 #include "glue/archive.hpp"
 
+#include "glue/lists.hpp"
+
 using kernelbayes::DamagedState;
 using kernelbayes::Machine;
 
@@ -118,11 +120,22 @@ void ListReader::carry(const char* name, Eigen::MatrixXd& matrix) {
 
 // Machines --------------------------------------------------------------------
 
+void read_state(const Rcpp::List& state,
+                const std::function<void(kernelbayes::Archive&)>& body) {
+  ListReader reader(state);
+  try {
+    body(reader);
+  } catch (const DamagedState& error) {
+    refuse_damage(error.what());
+  }
+}
+
 SEXP open_machine(std::unique_ptr<Machine> machine,
                   const Rcpp::Nullable<Rcpp::List>& state) {
   if (state.isNotNull()) {
-    ListReader reader(Rcpp::List(state.get()));
-    machine->transfer(reader);
+    read_state(Rcpp::List(state.get()), [&](kernelbayes::Archive& archive) {
+      machine->transfer(archive);
+    });
   }
   return Rcpp::XPtr<Machine>(machine.release());
 }

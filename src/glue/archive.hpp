@@ -3,6 +3,7 @@
 
 #include <RcppEigen.h>
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -62,6 +63,10 @@ class ListReader : public kernelbayes::Archive {
   std::vector<std::string> names_;
   std::string path_;
 };
+
+/// Calls body(archive) for a state; a damaged one ends the call.
+void read_state(const Rcpp::List& state,
+                const std::function<void(kernelbayes::Archive&)>& body);
 
 /// A pointer to a machine that continues from `state`, or from its start.
 SEXP open_machine(std::unique_ptr<kernelbayes::Machine> machine,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/bark/fields.hpp"
+#include "glue/lists.hpp"
 
 namespace bark_r {
 
@@ -22,10 +23,9 @@ inline bark::Data field_data(const Eigen::MatrixXd& x) {
   return field_data(x, Eigen::VectorXd::Ones(x.rows()), bark::Family::kProbit);
 }
 
+/// `labels`: the class of each row, from 1.
 inline bark::Classes classes(const std::vector<int>& labels, int count) {
-  bark::Classes out{labels, count};
-  for (int& label : out.of_row) --label;  // from 1
-  return out;
+  return {indices_from_r(Rcpp::wrap(labels), "labels", count), count};
 }
 
 }  // namespace bark_r

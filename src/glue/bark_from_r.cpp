@@ -55,12 +55,14 @@ const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
      [](auto& prior, SEXP v) {
        const Rcpp::List groups(v);
        for (const SEXP group : groups) {
-         prior.groups.push_back(Rcpp::as<std::vector<int>>(group));
-         for (int& input : prior.groups.back()) --input;  // from 1
+         prior.groups.push_back(
+             indices_from_r(group, "groups of the prior", kMostCount));
        }
      }},
     {"directions",
-     [](auto& prior, SEXP v) { prior.directions = Rcpp::as<int>(v); }}};
+     [](auto& prior, SEXP v) {
+       prior.directions = count_from_r(v, "directions", 1, kMostCount);
+     }}};
 
 }  // namespace
 
@@ -98,9 +100,8 @@ bark::TermData terms(const Rcpp::List& list) {
   const Rcpp::List groupings = list["groupings"];
   for (const Rcpp::List grouping : groupings) {
     bark::Grouping one;
-    one.group = Rcpp::as<std::vector<int>>(grouping["group"]);
-    for (int& group : one.group) --group;  // from 1
-    one.count = grouping["count"];
+    one.count = count_from_r(grouping, "count", 1);
+    one.group = indices_from_r(grouping["group"], "groups of rows", one.count);
     one.z = Rcpp::as<Eigen::MatrixXd>(grouping["z"]);
     one.scale = Rcpp::as<Eigen::VectorXd>(grouping["scale"]);
     out.groupings.push_back(std::move(one));
@@ -123,9 +124,11 @@ bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
   if (config.containsElementNamed("threads")) {
     // For fewer parts of rows waking a thread takes longer than its work.
     constexpr int kParts = 8;
-    out.executor = make_executor(config["threads"], kParts);
+    out.executor = make_executor(count_from_r(config, "threads", 1), kParts);
   }
-  if (config.containsElementNamed("classes")) out.classes = config["classes"];
+  if (config.containsElementNamed("classes")) {
+    out.classes = count_from_r(config, "classes", 2);
+  }
   if (config.containsElementNamed("trials")) {
     out.trials = Rcpp::as<Eigen::VectorXd>(config["trials"]);
   }
@@ -134,6 +137,34 @@ bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
   }
   if (config.containsElementNamed("terms")) out.terms = terms(config["terms"]);
   return out;
+}
+
+// Of other sizes they would be read beyond their ends.
+void check_sizes(const bark::Prior& prior, const bark::Data& data) {
+  const Eigen::Index n = data.x.rows(), p = data.x.cols();
+  const auto has_n = [n](const Eigen::VectorXd& v) {
+    return v.size() == 0 || v.size() == n;
+  };
+  require(data.y.size() == n && data.weights.size() == n &&
+              has_n(data.trials) && has_n(data.upper),
+          "the data must have a value for each row");
+  for (const std::vector<int>& group : prior.groups) {
+    for (const int input : group) {
+      require(input < p, "groups of the prior must be of columns of x");
+    }
+  }
+  require(prior.directions <= p, "directions must not be more than predictors");
+  const bark::TermData& terms = data.terms;
+  const Eigen::Index q = terms.linear.cols();
+  require(has_n(terms.offset) && terms.linear_sd.size() == q &&
+              (q == 0 || terms.linear.rows() == n) &&
+              (terms.linear_mean.size() == 0 || terms.linear_mean.size() == q),
+          "linear terms and data disagree");
+  for (const bark::Grouping& one : terms.groupings) {
+    require(static_cast<Eigen::Index>(one.group.size()) == n &&
+                one.count <= n && one.z.rows() == n && one.scale.size() == one.z.cols(),
+            "groups and data disagree");
+  }
 }
 
 }  // namespace bark_r

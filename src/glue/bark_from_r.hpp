@@ -22,4 +22,7 @@ const Arithmetic& arithmetic(const Rcpp::List& config);
 bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
                 const Eigen::VectorXd& y, const Eigen::VectorXd& weights);
 
+/// Refuses parts that disagree.
+void check_sizes(const bark::Prior& prior, const bark::Data& data);
+
 }  // namespace bark_r

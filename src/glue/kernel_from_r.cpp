@@ -36,7 +36,7 @@ kernelbayes::Kernel kernel_from_r(const Rcpp::List& kernel) {
     return Kernel::periodic(bandwidth_from_r(kernel), number("period"));
   }
   if (type == "polynomial") {
-    return Kernel::polynomial(Rcpp::as<int>(kernel["degree"]),
+    return Kernel::polynomial(count_from_r(kernel, "degree", 1),
                               number("offset"));
   }
   if (type == "linear") return Kernel::linear();
@@ -44,6 +44,7 @@ kernelbayes::Kernel kernel_from_r(const Rcpp::List& kernel) {
   if (type == "constant") return Kernel::constant(number("value"));
   if (type == "sum" || type == "product") {
     const Rcpp::List parts = kernel["parts"];
+    require(parts.size() == 2, "a sum or product of kernels has two parts");
     const Kernel first = kernel_from_r(parts[0]);
     const Kernel second = kernel_from_r(parts[1]);
     return type == "sum" ? first + second : first * second;

@@ -73,7 +73,7 @@ srvm::Model model(const Rcpp::List& config) {
   const bool iid = Rcpp::as<std::string>(config["centres"]) == "iid";
   out.centres = srvm::CentrePrior(
       iid ? srvm::CentrePrior::Kind::kIid : srvm::CentrePrior::Kind::kSubset,
-      count_prior(config["lambda"]), config["kmax"]);
+      count_prior(config["lambda"]), count_from_r(config, "kmax"));
   out.noise = variance_prior(config["noise"]);
   out.coef = variance_prior(config["coef"]);
   out.fixed_columns.intercept = config["intercept"];
@@ -84,6 +84,7 @@ srvm::Model model(const Rcpp::List& config) {
   out.scaled = config["scaled"];
   out.response = named(kResponses, config["response"]);
   out.df = get<double>(config, "df");
+  require(!out.df.empty(), "there are no degrees of freedom");
   return out;
 }
 
@@ -91,8 +92,8 @@ namespace {
 
 srvm::Memory memory(const Rcpp::List& config) {
   srvm::Memory out;
-  out.window = config["window"];
-  out.candidates = config["candidates"];
+  out.window = count_from_r(config, "window");
+  out.candidates = count_from_r(config, "candidates");
   out.forgetting = config["forgetting"];
   // All runs of a fit have the same candidates.
   out.seed =
@@ -102,16 +103,24 @@ srvm::Memory memory(const Rcpp::List& config) {
 
 }  // namespace
 
+void check_columns(const srvm::Model& model, Eigen::Index columns) {
+  const Eigen::Index linear = model.fixed_columns.centre.size();
+  require(linear == 0 || linear == columns, "points and settings disagree");
+  for (const Kernel& kernel : model.kernels) kernel.check_dimension(columns);
+}
+
 srvm::Config config(const Rcpp::List& config) {
   srvm::Config out;
   out.model = model(config);
   out.proposal = named(kProposals, config["proposal"]);
   out.memory = memory(config);
-  if (config.containsElementNamed("past")) out.past = config["past"];
-  out.n_moves = config["n_moves"];
-  out.sweep_every = config["sweep_every"];
+  if (config.containsElementNamed("past")) {
+    out.past = count_from_r(config, "past");
+  }
+  out.n_moves = count_from_r(config, "n_moves");
+  out.sweep_every = count_from_r(config, "sweep_every", 1);
   out.move_fraction = config["move_fraction"];
-  out.smc.particles = config["particles"];
+  out.smc.particles = count_from_r(config, "particles", 1);
   out.smc.resampling =
       resampling::scheme(Rcpp::as<std::string>(config["resampling"]));
   out.smc.ess_threshold = config["ess_threshold"];
@@ -126,9 +135,10 @@ srvm::Config config(const Rcpp::List& config) {
 std::vector<srvm::Particle> particles(const Rcpp::List& state,
                                       const srvm::Model& model) {
   std::vector<srvm::Particle> out;
-  ListReader reader(state);
-  srvm::transfer(reader, out, model.fixed());
-  srvm::transfer_spreads(reader, out, model);
+  read_state(state, [&](Archive& archive) {
+    srvm::transfer(archive, out, model.fixed());
+    srvm::transfer_spreads(archive, out, model);
+  });
   return out;
 }
 

@@ -19,6 +19,9 @@ std::vector<Kernel> kernels(const Rcpp::List& kernel);
 
 srvm::Model model(const Rcpp::List& config);
 
+/// Refuses points with another number of columns.
+void check_columns(const srvm::Model& model, Eigen::Index columns);
+
 srvm::Config config(const Rcpp::List& config);
 
 /// Those of a state, with the spreads of their centres.

@@ -12,10 +12,10 @@
 inline kernelbayes::Schedule schedule_from_r(const Rcpp::List& config,
                                              const char* rungs) {
   kernelbayes::Schedule out;
-  out.warmup = config["warmup"];
-  out.iterations = config["iter"];
+  out.warmup = count_from_r(config, "warmup");
+  out.iterations = count_from_r(config, "iter", 1, kMostCount - out.warmup);
   out.ladder = config.containsElementNamed(rungs);
-  if (!out.ladder) out.thin = config["thin"];
+  if (!out.ladder) out.thin = count_from_r(config, "thin", 1);
   out.seed = run_seed(config, "chain");
   return out;
 }

@@ -435,5 +435,5 @@ test_that("extreme problems have finite answers", {
     }
   }
   engine <- fields_engine(fields_x, c(1, 2, 3, 4, 1))
-  expect_error(engine_open(engine, 1, NULL), "no such class")
+  expect_error(engine_open(engine, 1, NULL), class = "kb_error_fit")
 })

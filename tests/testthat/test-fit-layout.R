@@ -201,6 +201,84 @@ test_that("states that only C++ can check come back as errors", {
   )
 })
 
+# 5 is none because the fits below have fewer groups and classes.
+no_indices <- list(1e6, -1, 0, 0.5, 5, NaN, Inf, 2^31, NA_real_, -2^31)
+
+test_that("numbers of groups are checked before they are indices", {
+  fit <- a_fit("bark_counts")
+  at <- fit$mould$mixed$group_columns[[1]][[1]]
+  for (value in no_indices) {
+    spoilt <- fit
+    spoilt$data$mixed[3, at] <- value
+    for (ask in list(update, fitted, summary, logLik, simulate)) {
+      expect_error(ask(spoilt), class = "kb_error_fit")
+    }
+  }
+})
+
+# Layouts would refuse these before: without them
+test_that("C++ itself checks what it uses as indices and sizes", {
+  spoil <- function(name, ..., among = no_indices) {
+    path <- list(...)
+    for (value in among) {
+      engine <- put_leaf(fit_engine(a_fit(name)), path, function(old) {
+        one_place(old, value)
+      })
+      expect_error(engine_open(engine, 1, NULL), class = "kb_error_fit",
+        info = paste(c(name, path, value), collapse = " ")
+      )
+    }
+  }
+  sizes <- Filter(function(v) !v %in% c(1e6, 0, 5), no_indices)
+  spoil("bark_counts", "config", "terms", "groupings", 1, "group")
+  for (name in c("bark", "bark_classes", "kgs", "kgs_noisy", "srvm_mcmc")) {
+    for (size in c("warmup", "iter", "thin")) {
+      spoil(name, "config", size, among = sizes)
+    }
+  }
+  spoil("bark", "config", "n_temps", among = sizes)
+  for (name in c("bark_ordered", "bark_classes")) {
+    spoil(name, "config", "classes", among = sizes)
+  }
+  spoil("bark_classes", "y")
+  spoil("kgs", "data", "classes", among = sizes)
+  spoil("kgs", "data", "label", among = sizes)
+  spoil("kgs", "data", "point", among = sizes)
+  for (size in c("particles", "n_moves", "sweep_every", "kmax")) {
+    spoil("srvm", "config", size, among = sizes)
+  }
+})
+
+test_that("C++ checks draws before it predicts from them", {
+  pool <- bark_pool(a_fit("bark"))
+  x <- matrix(0, 2, 1)
+  ask <- function(pool, at = x, chosen = 1L, varied = 1L) {
+    c(
+      lapply(c("mean", "moments", "draw"), function(what) {
+        function() bark_values_cpp(pool, at, x, what, chosen)
+      }),
+      lapply(c(bark_partial_cpp, bark_partial_projected_cpp), function(f) {
+        function() f(pool, at, varied, x, "moments", chosen)
+      })
+    )
+  }
+  refused <- function(...) {
+    for (call in ask(...)) expect_error(call(), class = "kb_error_fit")
+  }
+  # More kernels than the draws have, fewer than none, and elsewhere
+  for (spoilt in list(
+    put_leaf(pool, list("m"), function(m) c(m[1] + 3L, m[2] - 3L, m[-(1:2)])),
+    put_leaf(pool, list("m"), function(m) c(-m[1], m[-1])),
+    put_leaf(pool, list("location"), function(v) v + 100L),
+    put_leaf(pool, list("beta"), function(v) v[-1]),
+    put_leaf(pool, list("log_lambda"), function(v) v[-1])
+  )) {
+    refused(spoilt)
+  }
+  for (none in c(-1L, 0L, 1000L, NA)) refused(pool, chosen = none)
+  refused(pool, at = matrix(0, 2, 2))
+})
+
 test_that("edited controls, priors and kernels are refused", {
   refused <- function(expr) {
     expect_error(expr, class = "kb_error_argument")

@@ -1,0 +1,45 @@
+#include "glue/lists.hpp"
+
+#include <cmath>
+#include <sstream>
+
+void refuse_damage(const std::string& problem) {
+  const Rcpp::Environment package =
+      Rcpp::Environment::namespace_env("kernelbayes");
+  const Rcpp::Function refuse = package["refuse_damaged_state"];
+  refuse(problem);
+  throw std::logic_error(problem);  // not reached
+}
+
+std::vector<int> counts_from_r(SEXP values, const char* name, double lower,
+                               double upper) {
+  const bool numeric = TYPEOF(values) == INTSXP || TYPEOF(values) == REALSXP;
+  const Rcpp::NumericVector given(numeric ? values : Rf_allocVector(REALSXP, 1));
+  std::vector<int> out;
+  out.reserve(given.size());
+  for (const double value : given) {
+    // Also false for NaN.
+    if (!numeric || !(value >= lower && value <= upper) ||
+        value != std::floor(value)) {
+      std::ostringstream problem;
+      problem.precision(10);
+      problem << name << " must be whole numbers from " << lower << " to "
+              << upper;
+      refuse_damage(problem.str());
+    }
+    out.push_back(static_cast<int>(value));
+  }
+  return out;
+}
+
+int count_from_r(SEXP value, const char* name, double lower, double upper) {
+  const std::vector<int> one = counts_from_r(value, name, lower, upper);
+  if (one.size() != 1) refuse_damage(std::string(name) + " must be one number");
+  return one[0];
+}
+
+std::vector<int> indices_from_r(SEXP values, const char* name, double size) {
+  std::vector<int> out = counts_from_r(values, name, 1, size);
+  for (int& index : out) --index;
+  return out;
+}
