@@ -66,7 +66,7 @@
 #'   of its own (not for several unordered classes).
 #' * Plain terms are linear if the formula has `kernels()`, factors by contrasts,
 #'   by `options(contrasts = )` or their own; there is always an intercept, and
-#'   constant columns are left out with a warning. Without `kernels()` they are inputs of
+#'   constant columns are left out, with a message. Without `kernels()` they are inputs of
 #'   kernels; with `prior = bark_prior(gamma = 0)` there are no kernels, and
 #'   plain terms are linear. A dot stands for all columns that appear nowhere
 #'   else. Where you expect a trend, `kernels(x) + x` puts a line beside kernels,
@@ -369,8 +369,9 @@
 #' one level, or a level per row; slopes that are not numbers). For several unordered classes, levels without rows are
 #' dropped with a warning (`kb_warning_empty_level`). A factor with more than 50
 #' levels and more than half as many levels as rows may identify the rows: it
-#' gives a warning, too (`kb_warning_levels`). So do constant columns
-#' (`kb_warning_constant`). An interrupt or a time limit gives a warning
+#' gives a warning, too (`kb_warning_levels`). Columns that are constant in fitting
+#' are told, then and where they vary in new rows, which count as having the same
+#' value (`kb_message_constant`). An interrupt or a time limit gives a warning
 #' (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with the draws
 #' so far, which `update()` continues. [noise_improper()] warns with
 #' `kb_warning_improper`.

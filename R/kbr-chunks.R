@@ -223,7 +223,12 @@ check_states_function <- function(f) {
 # A fit before its posterior. Its data are the first row of the pool, for the
 # column names.
 new_chunked <- function(pool, settings, model, n, seed) {
-  mould <- mould_xy(pool$y, pool$x, "fail", "matrix", args = c("y", "x"))
+  # Columns that are constant in the pool may vary in other rows.
+  mould <- suppressMessages(
+    mould_xy(pool$y, pool$x, "fail", "matrix", args = c("y", "x")),
+    "kb_message_constant"
+  )
+  mould["constant"] <- list(NULL)
   new_object(
     list(
       version = fit_version, mould = mould_empty(mould, rows = FALSE),

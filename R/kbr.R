@@ -137,7 +137,9 @@
 #' `kb_error_argument`, `kb_error_outcome`, `kb_error_dimension`,
 #' `kb_error_missing`, `kb_error_infinite`, `kb_error_gram`. A rank that leaves
 #' more than 5 percent of a kernel unexplained gives a warning of class
-#' `kb_warning_rank`.
+#' `kb_warning_rank`. Observations that are constant in fitting are told, then and
+#' where they vary in new rows, which count as having the same value
+#' (`kb_message_constant`).
 #'
 #' @references
 #' Beaumont, M. A., Zhang, W. and Balding, D. J. (2002). Approximate Bayesian

@@ -154,7 +154,9 @@
 #' `kb_error_outcome`; `kb_error_not_separable` where `noise = 0` and every
 #' direction makes an error. A factor with more than 50 levels and more than
 #' half as many levels as rows may identify the rows: it gives a warning
-#' (`kb_warning_levels`). So do constant columns (`kb_warning_constant`). An
+#' (`kb_warning_levels`). Columns that are constant in fitting are told, then and
+#' where they vary in new rows, which count as having the same value
+#' (`kb_message_constant`). An
 #' interrupt or a time limit gives a warning (`kb_warning_interrupted`,
 #' `kb_warning_time_limit`) and a fit with the draws so far, which
 #' [`update()`][update.kb_kgs] continues.

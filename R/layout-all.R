@@ -45,7 +45,8 @@ mould_layout <- layout(
     columns_x, 1, length(attr(terms, "term.labels"))
   )),
   mixed = maybe(holds(mixed_layout)),
-  fields = maybe(each(counts(NULL, 1, columns_x)))
+  fields = maybe(each(counts(NULL, 1, columns_x))),
+  constant = maybe(named_numbers())
 )
 
 # See mixed_learn().
@@ -60,11 +61,12 @@ mixed_layout <- layout(
     terms = such_that(function(v) inherits(v, "terms"), "terms"),
     xlevels = each(distinct_strings()),
     assign = counts(length(linear_columns), 1),
-    kept = counts(length(linear_columns), 2)
+    kept = counts(length(linear_columns), 2),
+    constant = maybe(named_numbers())
   ))),
   groups = each(holds(layout(
     label = strings(), levels = distinct_strings(),
-    coefficients = distinct_strings(),
+    coefficients = distinct_strings(), constant = maybe(named_numbers()),
     terms = such_that(function(v) inherits(v, "terms"), "terms")
   ))),
   group_columns = each(counts(NULL, 1, wide), length(groups)),
@@ -103,6 +105,14 @@ distinct_strings <- function() {
   such_that(function(v) {
     is.character(v) && !anyNA(v) && !anyDuplicated(v)
   }, "distinct strings")
+}
+
+# Values by column
+named_numbers <- function() {
+  such_that(function(v) {
+    is.double(v) && all_finite(v) && is.character(names(v)) &&
+      !anyNA(names(v))
+  }, "named numbers")
 }
 
 column_layout <- layout(

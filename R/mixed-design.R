@@ -5,9 +5,10 @@
 #' @param parts From `split_formula()`; `data` the rows, as formulas read them;
 #'   `given` as the user gave them.
 #' @return A list, plain data only: `linear` (NULL, or a list of `terms`,
-#'   `xlevels`, `contrasts`, `kept`, the columns that vary, and `assign`, the term
-#'   of each of these), `groups` (a list of lists: `keys`, `label`,
-#'   `terms` of the slopes, `coefficients` (names), `levels`), `offsets`
+#'   `xlevels`, `contrasts`, `kept`, the columns that vary, `assign`, the term of
+#'   each of these, and `constant`, see `constant_columns()`), `groups` (a list of
+#'   lists: `keys`, `label`, `terms` of the slopes, `coefficients` (names),
+#'   `constant`, `levels`), `offsets`
 #'   (expressions), `names` (of the variables of groups), `columns` (the names
 #'   of the matrix), and the numbers of its columns: `linear_columns`,
 #'   `offset_column` (NULL without offset) and, for each grouping,
@@ -80,7 +81,9 @@ mixed_matrices <- function(recipe, data, arg) {
       } else {
         matrix(0, n, 0)
       },
-      groups = lapply(recipe$groups, group_matrix, data, isTRUE(recipe$off))
+      groups = lapply(
+        recipe$groups, group_matrix, data, arg, isTRUE(recipe$off)
+      )
     )
   }, arg)
 }
@@ -118,7 +121,12 @@ linear_learn <- function(formula, data, arg, given) {
     x <- linear_model_matrix(recipe, linear_frame(recipe, data, arg))
     # By name, or by their matrix.
     recipe$contrasts <- as.list(attr(x, "contrasts"))
-    recipe$kept <- varying_columns(x)
+    # Constant columns would only have their prior.
+    recipe$constant <- constant_columns(x, is_intercept(x),
+      "{?It is/They are} left out of the linear terms."
+    )
+    left_out <- is_intercept(x) | colnames(x) %in% names(recipe$constant)
+    recipe$kept <- which(!left_out)
     recipe$assign <- attr(x, "assign")[recipe$kept]
     recipe
   }, arg)
@@ -170,25 +178,12 @@ linear_model_matrix <- function(recipe, frame) {
   )
 }
 
-# Columns other than the intercept; constant ones would only have their prior
-varying_columns <- function(x) {
-  dead <- apply(x, 2, function(v) all(v == v[[1]]))
-  constant <- setdiff(colnames(x)[dead], "(Intercept)")
-  if (length(constant) > 0 && nrow(x) > 1) {
-    kb_warn(c(
-      "{cli::qty(constant)}The linear column{?s} {.val {constant}} {?is/are}
-       constant.",
-      i = "{cli::qty(constant)}{?It is/They are} left out of the model."
-    ), "constant", columns = constant)
-  } else {
-    dead[-1] <- FALSE
-  }
-  which(!dead & colnames(x) != "(Intercept)")
-}
+is_intercept <- function(x) colnames(x) == "(Intercept)"
 
 # model.matrix() with contrasts and without the intercept
 linear_matrix <- function(recipe, data, arg) {
   x <- linear_model_matrix(recipe, linear_frame(recipe, data, arg))
+  hold_constant(x, recipe$constant, arg)
   names <- colnames(x)[recipe$kept]
   matrix(x[, recipe$kept, drop = FALSE], nrow(x), dimnames = list(NULL, names))
 }
@@ -202,7 +197,7 @@ group_learn <- function(group, data, arg) {
   slopes <- slopes_learn(group, data, arg)
   list(
     keys = group$keys, label = group$label, terms = slopes$terms,
-    coefficients = slopes$names, levels = levels
+    coefficients = slopes$names, constant = slopes$constant, levels = levels
   )
 }
 
@@ -266,11 +261,14 @@ slopes_learn <- function(group, data, arg) {
         "{.code (0 | {group$label})} has none."
       )
     }
-    list(terms = plain_formula(terms), names = colnames(x))
+    list(
+      terms = plain_formula(terms), names = colnames(x),
+      constant = constant_columns(x, is_intercept(x))
+    )
   }, arg)
 }
 
-group_matrix <- function(group, data, off = FALSE) {
+group_matrix <- function(group, data, arg, off = FALSE) {
   names <- paste0(group$label, c("", paste0(".", group$coefficients)))
   if (off) {
     return(matrix(0, nrow(data), length(names), dimnames = list(NULL, names)))
@@ -283,7 +281,9 @@ group_matrix <- function(group, data, off = FALSE) {
   z <- if (identical(group$coefficients, "(Intercept)")) {
     matrix(1, nrow(data), 1)
   } else {
-    stats::model.matrix(group$terms, variables_frame(group$terms, data))
+    frame <- variables_frame(group$terms, data)
+    z <- stats::model.matrix(group$terms, frame)
+    hold_constant(z, group$constant, arg)
   }
   out <- cbind(number, z)
   dimnames(out) <- list(NULL, names)

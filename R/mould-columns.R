@@ -147,18 +147,57 @@ check_levels <- function(columns, n, arg) {
   }
 }
 
-# Columns of the data that are inputs of kernels; the level of a factor may well
-# have no rows
-warn_constant <- function(x, columns) {
-  given <- x[, intersect(colnames(x), names(columns)), drop = FALSE]
-  same <- colSums(given != rep(given[1, ], each = nrow(x))) == 0
-  constant <- colnames(given)[same]
-  if (length(constant) > 0 && nrow(x) > 1) {
-    kb_warn(c(
-      "{cli::qty(constant)}Column{?s} {.val {constant}} {?is/are} constant.",
-      i = "{cli::qty(constant)}{?It does/They do} not distinguish rows."
-    ), "constant", columns = constant)
+#' Columns that do not vary in fitting, up to rounding, and their values
+#'
+#' They have no unit of their own, and nothing is learned of other values: all
+#' rows get this one.
+#' @param except Columns that may be constant. An indicator has the unit of those
+#'   of the other levels; its level may well have no rows.
+#' @return A named vector, or NULL.
+#' @noRd
+constant_columns <- function(x, except,
+                             what = "New rows count as having the same value.") {
+  moments <- column_moments(x)
+  found <- which(moments$constant & !except & nrow(x) > 1)
+  if (length(found) == 0) {
+    return(NULL)
   }
+  names <- without_backticks(colnames(x)[found])
+  kb_inform(c(
+    "{cli::qty(names)}Column{?s} {.val {names}} {?is/are} constant and {?does/do}
+     not distinguish rows.",
+    i = paste0("{cli::qty(names)}", what)
+  ), "constant", columns = names)
+  stats::setNames(moments$center[found], colnames(x)[found])
+}
+
+# Which columns are indicators of several levels, for x and y
+indicators_among <- function(columns) {
+  many <- vapply(columns, function(column) {
+    column$kind == "factor" && length(column$levels) > 1
+  }, NA)
+  rep(many, column_widths(columns))
+}
+
+# Rows with the values that were constant in fitting
+hold_constant <- function(x, constant, arg = NULL) {
+  constant <- constant[names(constant) %in% colnames(x)]
+  if (length(constant) == 0) {
+    return(x)
+  }
+  held <- matrix(constant, nrow(x), length(constant), byrow = TRUE)
+  off <- abs(x[, names(constant), drop = FALSE] - held) > 1e-8 * abs(held)
+  moved <- without_backticks(names(constant)[colSums(off, na.rm = TRUE) > 0])
+  if (!is.null(arg) && length(moved) > 0) {
+    kb_inform(c(
+      "{cli::qty(moved)}Column{?s} {.val {moved}} {?was/were} constant in
+       fitting: {?its/their} values in {.arg {arg}} do not count.",
+      i = "A fit to rows in which {cli::qty(moved)}{?it varies/they vary} learns
+           what {?it does/they do}."
+    ), "constant", columns = moved)
+  }
+  x[, names(constant)] <- held
+  x
 }
 
 all_numeric <- function(columns) {

@@ -199,7 +199,8 @@ formula_scope <- function() parent.env(globalenv())
 #' @param xlevels Levels of the factors among its variables; NULL in fitting.
 #' @return List of `x` (a column for each level of a factor), `y` (NULL where
 #'   the terms have no response), `terms` (with what transformations such as
-#'   `poly()` learned from these rows), `xlevels` and `assign`.
+#'   `poly()` learned from these rows), `xlevels`, `assign` and `indicators`
+#'   (which columns are 0 and 1 for levels).
 #' @noRd
 evaluate_formula <- function(terms, data, xlevels, arg) {
   translate_errors({
@@ -227,7 +228,8 @@ evaluate_formula <- function(terms, data, xlevels, arg) {
       x = matrix(x, nrow(x), ncol(x), dimnames = list(NULL, colnames(x))),
       y = if (inherits(y, "AsIs")) unclass(y) else y,
       terms = plain_formula(terms), xlevels = xlevels,
-      assign = attr(x, "assign")
+      assign = attr(x, "assign"),
+      indicators = factor_terms(terms, frame)[attr(x, "assign")]
     )
   }, arg)
 }
@@ -263,6 +265,16 @@ variables_frame <- function(terms, data) {
 
 evaluate_part <- function(e, data) {
   eval(e, data, formula_scope())
+}
+
+# The terms that are factors, or products of factors
+factor_terms <- function(terms, frame) {
+  numbers <- !vapply(frame, is.factor, NA)
+  factors <- attr(terms, "factors")
+  if (length(factors) == 0) {
+    return(logical())
+  }
+  colSums(factors[numbers, , drop = FALSE] > 0) == 0
 }
 
 # model.matrix() with a column for each level of each factor, no intercept

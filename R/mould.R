@@ -24,7 +24,8 @@ NULL
 #'   NULL), `interface`, `columns` (the kind of each predictor, see
 #'   `learn_column()`), `x_names`, `positional`, `n_rows` (given), `omitted`
 #'   (their numbers), `row_names` (of `x`, or NULL), `outcome`, `outcome_name`,
-#'   `outcome_columns`, `levels`. For formulas also `formula`, `terms` (with
+#'   `outcome_columns`, `levels`, `constant` (values of columns of `x` that do
+#'   not vary, named, or NULL). For formulas also `formula`, `terms` (with
 #'   what transformations learned), `xlevels` (of factors among the variables)
 #'   and `assign` (the term of each column of `x`). If there are terms beside
 #'   kernels also `mixed`, see `mixed_learn()`, and their columns `mixed_x`.
@@ -59,7 +60,7 @@ mould_formula <- function(formula, data, na.action = c("omit", "fail"),
   found <- evaluate_formula(given$terms, settled$data, NULL, arg)
   outcome <- outcome_kind(found$y, outcome[[1]])
   y <- check_outcome(found$y, outcome, given$outcome_name, nrow(found$x), arg)
-  new_mould(found$x, y, weights, settled, names, na.action, arg,
+  new_mould(found$x, found$indicators, y, weights, settled, names, na.action, arg,
     interface = "formula", positional = FALSE, outcome = outcome,
     outcome_name = given$outcome_name, outcome_columns = given$outcomes,
     formula = plain_formula(formula), terms = found$terms,
@@ -117,8 +118,8 @@ mould_xy <- function(x, y, na.action = c("omit", "fail"),
   mixed <- if (!is.null(mixed)) pick_rows(mixed, settled$kept)
   tell_ordered(settled$data)
   new_mould(
-    indicator_matrix(settled$data), pick_rows(y, settled$kept), weights,
-    settled, names, na.action, arg,
+    indicator_matrix(settled$data), indicators_among(settled$columns),
+    pick_rows(y, settled$kept), weights, settled, names, na.action, arg,
     interface = "xy", positional = positional, outcome = outcome,
     outcome_name = args[[2]],
     mixed = if (!is.null(mixed)) mixed_learn(parts, mixed, arg),
@@ -178,9 +179,11 @@ settle_rows <- function(data, predictors, bare, others, na.action, arg,
 #' The mould of evaluated rows, which a formula can make missing or infinite
 #'
 #' @param weights Of all rows given, as are their `names`.
+#' @param indicators Which columns are indicators of levels?
 #' @param ... Other elements of the mould.
 #' @noRd
-new_mould <- function(x, y, weights, settled, names, na.action, arg, ...) {
+new_mould <- function(x, indicators, y, weights, settled, names, na.action,
+                      arg, ...) {
   mould <- list(...)
   if (is.null(mould$fields)) mould$fields <- NULL
   if (is.null(mould$mixed)) {
@@ -201,7 +204,8 @@ new_mould <- function(x, y, weights, settled, names, na.action, arg, ...) {
   x <- pick_rows(x, fine)
   refuse_no_rows(x, arg)
   dimnames(x) <- list(NULL, make.unique(as.character(colnames(x))))
-  warn_constant(x, settled$columns)
+  constant <- constant_columns(x, indicators)
+  x <- hold_constant(x, constant)
   y <- pick_rows(y, fine)
   if (is.factor(y) && mould$outcome != "ordered") y <- droplevels(y)
   # New responses are matched to the levels of the fit.
@@ -212,7 +216,7 @@ new_mould <- function(x, y, weights, settled, names, na.action, arg, ...) {
   structure(c(list(x = x, y = y, weights = weights[kept]), mould, list(
     columns = settled$columns, x_names = as.character(colnames(x)), n_rows = settled$n,
     omitted = omitted, row_names = names[kept],
-    levels = levels(y)
+    levels = levels(y), constant = constant
   )), class = "kb_mould")
 }
 
@@ -280,6 +284,7 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
   }
   whole <- which(complete)
   known <- forge_complete(mould, pick_rows(data, whole), outcome, arg)
+  known$x <- hold_constant(known$x, mould$constant, arg)
   if (!is.null(mixed)) {
     columns <- mixed_matrix(mould$mixed, pick_rows(mixed, whole), arg)
     refuse_infinite(columns, arg)

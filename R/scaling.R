@@ -57,9 +57,10 @@ column_moments <- function(x) {
   center <- colMeans(z)
   z <- sweep(z, 2, center)
   sd <- sqrt(colSums(z^2) / max(nrow(x) - 1, 1))
+  constant <- unname(sd <= 1e-12)
   list(
-    center = as.double(center * unit),
-    scale = as.double(ifelse(sd > 1e-12, sd * unit, 1))
+    center = as.double(center * unit), constant = constant,
+    scale = as.double(ifelse(constant, 1, sd * unit))
   )
 }
 

@@ -269,7 +269,9 @@ NULL
 #' `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
 #' `kb_error_outcome`. Several kernels, or a bandwidth to learn, are refused
 #' (`kb_error_argument`) if there is no evidence for weights, and so are
-#' `weights` of classes. An interrupt or a
+#' `weights` of classes. Columns that are constant in fitting are told, then and
+#' where they vary in new rows, which count as having the same value
+#' (`kb_message_constant`). An interrupt or a
 #' time limit gives a warning (`kb_warning_interrupted`,
 #' `kb_warning_time_limit`) and a fit of the rows or iterations so far, which
 #' `update()` continues. `proposal = "paper"` warns with class

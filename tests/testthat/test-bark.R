@@ -206,8 +206,8 @@ test_that("unusual data have an answer", {
   constant <- bark_quick(data["x1"], rep(3, 30))
   expect_lt(max(abs(finite(constant)[, "fit"] - 3)), 0.5)
   dead <- cbind(data["x1"], k = 7)
-  expect_warning(dead <- bark_quick(dead, data$y), "\"k\" is constant",
-    class = "kb_warning_constant"
+  expect_message(dead <- bark_quick(dead, data$y), "\"k\" is constant",
+    class = "kb_message_constant"
   )
   expect_identical(importance(dead)$variable, c("x1", "k"))
   finite(bark_quick(data[rep(1:5, 6), "x1"], data$y))

@@ -163,7 +163,7 @@ test_that("short and constant series of state-space models are learned", {
   finite(kbr_hmm(rep(1, 30), d$y, seed = 1), c(0, NA))
   # More columns than are kept, without variance
   wide <- matrix(1, 30, 25)
-  hmm <- suppressWarnings(kbr_hmm(d$x1, wide, seed = 1), "kb_warning_constant")
+  hmm <- suppressMessages(kbr_hmm(d$x1, wide, seed = 1), "kb_message_constant")
   finite(hmm, wide[1:2, ])
   # Weights that are not numbers count as none.
   some <- with_local_seed(1, resample(c(NaN, 0, Inf, 0)))

@@ -176,8 +176,8 @@ test_that("constant columns of states and observations", {
   alone <- quietly(kbr_rule(x, rep(1, 40)))
   expect_sound(alone, 40, 2)
   expect_close(predict(alone, 1), t(colMeans(x)), 0.05)
-  expect_warning(beside <- kbr_rule(x, cbind(y, 7)),
-    class = "kb_warning_constant"
+  expect_message(beside <- kbr_rule(x, cbind(y, 7)),
+    class = "kb_message_constant"
   )
   expect_identical(
     beside$features$observations$factor,

@@ -112,13 +112,13 @@ test_that("more columns than rows, and constant columns, can be fitted", {
   wide <- with_local_seed(1, matrix(stats::rnorm(10 * 50), 10))
   y <- rep(c("a", "b"), 5)
   expect_sound(kgs_quick(wide, y), 10, c("a", "b"))
-  unwarned <- function(expr) suppressWarnings(expr, "kb_warning_constant")
-  constant <- unwarned(kgs_quick(cbind(a = data$x1, b = 5), data$side))
+  untold <- function(expr) suppressMessages(expr, "kb_message_constant")
+  constant <- untold(kgs_quick(cbind(a = data$x1, b = 5), data$side))
   expect_identical(
     constant$runs[[1]]$draws, kgs_quick(data$x1, data$side)$runs[[1]]$draws
   )
   # No predictor distinguishes rows: rank one.
-  none <- unwarned(
+  none <- untold(
     kgs_quick(rep(2, 40), data$side, kernel = kernel_gaussian(1))
   )
   expect_sound(none, 40, c("left", "right"))

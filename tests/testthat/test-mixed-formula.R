@@ -199,11 +199,11 @@ test_that("contrasts of the data are used, and constant columns left out", {
   )
   stats::contrasts(data$f) <- stats::contr.sum(3)
   formula <- y ~ kernels(x) + f + o + one
-  expect_warning(
+  expect_message(
     mould <- mould_formula(formula, data, "fail", "numeric",
       plain = "kernels"
     ),
-    class = "kb_warning_constant"
+    "left out", class = "kb_message_constant"
   )
   expected <- stats::model.matrix(~ f + o, data)[, -1]
   expect_equal(mould$mixed_x, expected, ignore_attr = TRUE)

@@ -722,12 +722,61 @@ test_that("constant columns are told, levels without rows are not", {
     quote(mould_formula(y ~ ., d)), quote(mould_xy(d[-1], d$y)),
     quote(mould_xy(as.matrix(d[2:3]), d$y))
   )) {
-    warning <- expect_warning(eval(mould), "\"k\" is constant",
-      class = "kb_warning_constant"
+    told <- expect_message(eval(mould), "\"k\" is constant",
+      class = "kb_message_constant"
     )
-    expect_identical(warning$columns, "k")
+    expect_identical(told$columns, "k")
   }
-  expect_no_warning(mould_formula(y ~ ., d[1, ]))
+  expect_silent(mould_formula(y ~ ., d[1, ]))
+})
+
+test_that("new values of constant columns do not count, and it is told", {
+  set.seed(1)
+  d <- data.frame(
+    x = stats::runif(20), k = 0.1 + 0.2, e = 1e9 * (1 + 1e-15 * rep(1:4, 5)),
+    g = rep(c("a", "b"), 10), f = factor("a", c("a", "b"))
+  )
+  d[["dose (mg)"]] <- 7
+  d$y <- sin(3 * d$x)
+  d$class <- d$y > 0.5
+  new <- d[1:3, ]
+  moved <- new
+  moved[c("k", "e", "dose (mg)")] <- list(15, 7e9, 70)
+  quick <- mcmc_control(1, 10, 10)
+  few <- smc_control(particles = 20)
+  xy <- c("x", "k", "e", "dose (mg)")
+  for (call in list(
+    quote(bark(y ~ x + k + e + `dose (mg)`, d, control = quick)),
+    quote(bark(class ~ x + k + e + `dose (mg)`, d, control = quick)),
+    quote(bark(g ~ x + k + e + `dose (mg)`, d, scale = FALSE, control = quick)),
+    quote(bark(y ~ kernels(x) + k + e + `dose (mg)`, d, control = quick)),
+    quote(bark(y ~ x + (1 + k + e + `dose (mg)` | g), d, control = quick)),
+    quote(bark(d[xy], d$y, control = quick)),
+    quote(srvm(y ~ x + k + e + `dose (mg)` + f, d, control = few)),
+    quote(srvm(y ~ x + k + e + `dose (mg)`, d, scale = FALSE, control = few)),
+    quote(srvm(as.matrix(d[xy]), d$class, control = few)),
+    quote(kgs(class ~ x + k + e + `dose (mg)`, d, control = quick)),
+    quote(kgs(d[xy], d$g, scale = FALSE, control = quick)),
+    quote(kbr(y ~ x + k + e + `dose (mg)`, d)), quote(kbr(d$y, d[xy]))
+  )) {
+    told <- NULL
+    fit <- withCallingHandlers(suppressWarnings(eval(call)),
+      kb_message_constant = function(m) told <<- m,
+      message = function(m) invokeRestart("muffleMessage")
+    )
+    given <- if (is.null(fit$mould$formula)) xy else names(d)
+    expect_identical(told$columns, c("k", "e", "dose (mg)"))
+    expect_no_message(as_fitted <- predict(fit, new[given]))
+    messages <- list()
+    withCallingHandlers(out <- predict(fit, moved[given]), message = function(m) {
+      messages <<- c(messages, list(m))
+      invokeRestart("muffleMessage")
+    })
+    expect_identical(out, as_fitted, info = deparse1(call))
+    expect_length(messages, 1)
+    expect_s3_class(messages[[1]], "kb_message_constant")
+    expect_identical(messages[[1]]$columns, c("k", "e", "dose (mg)"))
+  }
 })
 
 test_that("a response of numbers as text is told", {

@@ -6,10 +6,9 @@ quick <- smc_control(particles = 30, n_moves = 2)
 
 #' srvm() with the settings of these tests
 small <- function(..., control = quick, seed = 1) {
-  suppressWarnings(
-    srvm(..., control = control, seed = seed),
-    classes = c("kb_warning_no_spread", "kb_warning_constant")
-  )
+  suppressMessages(suppressWarnings(
+    srvm(..., control = control, seed = seed), "kb_warning_no_spread"
+  ), "kb_message_constant")
 }
 
 #' The call fails with this class and names the argument
