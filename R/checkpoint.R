@@ -141,9 +141,9 @@ check_checkpoint <- function(fit) {
 #' @return NULL, or `what` it is and a `hint`.
 #' @noRd
 other_run <- function(file, fit) {
-  old <- tryCatch(suppressWarnings(readRDS(file)), error = function(error) NULL)
-  if (!inherits(old, "kb_fit")) {
-    return(list(what = "is not a checkpoint of this package"))
+  old <- tryCatch(read_checkpoint(file), kb_error = function(error) NULL)
+  if (is.null(old)) {
+    return(list(what = "is not a checkpoint of this package, or damaged"))
   }
   if (!same_model(old, fit)) {
     return(list(what = "is of another run"))
@@ -253,10 +253,17 @@ plain_functions <- function(x) {
 #' read_checkpoint(file)
 #' @export
 read_checkpoint <- function(file) {
-  if (!(rlang::is_string(file) && file.exists(file))) {
+  if (missing(file) || !(rlang::is_string(file) && file.exists(file))) {
     kb_abort(c(
       "{.arg file} must be the name of an existing file.",
       x = "It is {describe(file)}."
+    ), "checkpoint")
+  }
+  # R would wait for ever for the first byte of a pipe, which has no size.
+  if (dir.exists(file) || !isTRUE(file.size(file) > 0)) {
+    kb_abort(c(
+      "The checkpoint {.file {file}} cannot be read.",
+      x = "It is empty, or not a regular file."
     ), "checkpoint")
   }
   fit <- tryCatch(suppressWarnings(readRDS(file)), error = function(error) {

@@ -13,11 +13,15 @@ bad_argument <- function(x, arg, wanted, hint = NULL) {
   kb_abort(c(
     "{.arg {arg}} must be {wanted}.",
     x = "It is {describe(x)}.", i = hint
-  ), "argument", argument = arg, value = x)
+  ), "argument", argument = arg, value = if (!missing(x)) x)
 }
 
-# Describe a value in a few words for an error message
+# Describe a value, or an argument without one, in a few words for an error
+# message
 describe <- function(x) {
+  if (missing(x)) {
+    return("missing")
+  }
   if (is.null(x)) {
     return("NULL")
   }
@@ -47,7 +51,7 @@ class_of <- function(x) {
 # A single finite number in a range
 check_number <- function(x, lower = -Inf, upper = Inf, open = FALSE,
                          arg = rlang::caller_arg(x)) {
-  inside <- is.numeric(x) && length(x) == 1 && is.finite(x) &&
+  inside <- !missing(x) && is.numeric(x) && length(x) == 1 && is.finite(x) &&
     if (open) x > lower && x < upper else x >= lower && x <= upper
   if (!isTRUE(inside)) {
     bad_argument(x, arg, number_range("a single finite number", lower, upper,
@@ -60,11 +64,11 @@ check_number <- function(x, lower = -Inf, upper = Inf, open = FALSE,
 # A whole number in a range
 check_count <- function(x, lower = 0, upper = .Machine$integer.max,
                         arg = rlang::caller_arg(x)) {
-  inside <- is.numeric(x) && length(x) == 1 && is.finite(x) &&
+  inside <- !missing(x) && is.numeric(x) && length(x) == 1 && is.finite(x) &&
     x == round(x) && x >= lower && x <= upper
   if (!isTRUE(inside)) {
     # Mention the largest integer only if it was exceeded.
-    beyond <- is.numeric(x) && isTRUE(x > upper)
+    beyond <- !missing(x) && is.numeric(x) && isTRUE(x > upper)
     if (upper == .Machine$integer.max && !beyond) upper <- Inf
     bad_argument(x, arg, number_range("a whole number", lower, upper))
   }
@@ -85,7 +89,7 @@ number_range <- function(what, lower, upper, open = FALSE) {
 }
 
 check_flag <- function(x, arg = rlang::caller_arg(x)) {
-  if (!rlang::is_bool(x)) {
+  if (missing(x) || !rlang::is_bool(x)) {
     bad_argument(x, arg, "TRUE or FALSE")
   }
   x
@@ -93,6 +97,7 @@ check_flag <- function(x, arg = rlang::caller_arg(x)) {
 
 # One of a set of strings; the full set (a default) means its first element
 check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
+  if (missing(x)) bad_argument(x, arg, "given")
   if (identical(x, choices)) {
     return(choices[[1]])
   }
@@ -108,7 +113,7 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
 
 # An object of one of the package's classes; `wanted` says how to make one
 check_class <- function(x, class, wanted, arg = rlang::caller_arg(x)) {
-  if (!inherits(x, class)) {
+  if (missing(x) || !inherits(x, class)) {
     bad_argument(x, arg, wanted)
   }
   check_value(x, class, wanted, arg)

@@ -30,6 +30,12 @@ NULL
 
 quant_param <- function(name, label, range, type = "double", log = FALSE) {
   need_package("dials", paste0("`param_", name, "()`"))
+  # A list if an end is `dials::unknown()`
+  known <- Filter(Negate(is.call), as.list(range))
+  numbers <- all(vapply(known, is.numeric, NA)) && !anyNA(known)
+  if (!is.vector(range) || length(range) != 2 || !numbers) {
+    bad_argument(range, "range", "two numbers")
+  }
   # The logarithm as dials itself has it.
   trans <- if (log) dials::penalty()$trans
   dials::new_quant_param(
@@ -45,6 +51,7 @@ param_type <- function(values = c(
                          "select_different"
                        )) {
   need_package("dials", "`param_type()`")
+  if (!is.character(values)) bad_argument(values, "values", "strings")
   dials::new_qual_param("character",
     values = values, label = c(type = "Type of the scales")
   )

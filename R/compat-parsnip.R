@@ -123,6 +123,9 @@ kgs_spec <- function(mode = "classification", engine = "kernelbayes",
 
 new_spec <- function(class, mode, engine, args, mode_missing, engine_missing) {
   need_package("parsnip", paste0("`", class, "()`"))
+  for (arg in c("mode", "engine")) {
+    if (!rlang::is_string(get(arg))) bad_argument(get(arg), arg, "a string")
+  }
   parsnip::new_model_spec(class,
     args = unclass(args), eng_args = NULL, mode = mode,
     user_specified_mode = !mode_missing, method = NULL, engine = engine,
@@ -220,7 +223,8 @@ kgs_train <- function(formula, data, weights = NULL, bandwidth = NULL,
 #' @export
 bark_survival <- function(object, newdata, times, interval = "none",
                           level = 0.9) {
-  none <- interval == "none"
+  check_class(object, "kb_bark", "a fit of `bark()`")
+  none <- identical(interval, "none")
   p <- if (none) {
     stats::predict(object, newdata, type = "survival", times = times)
   } else {
@@ -248,11 +252,17 @@ bark_survival <- function(object, newdata, times, interval = "none",
 #'   arguments.
 #' @noRd
 train <- function(engine, formula, data, weights, main, given, makers) {
+  if (missing(formula) || !rlang::is_formula(formula, lhs = TRUE)) {
+    bad_argument(formula, "formula", "a formula with a response")
+  }
+  if (missing(data) || !is.data.frame(data)) {
+    bad_argument(data, "data", "a data frame")
+  }
   for (setting in names(makers)) {
     inside <- intersect(names(formals(makers[[setting]])), names(main))
     if (is.null(given[[setting]])) {
       given[[setting]] <- if (length(inside) > 0) {
-        do.call(makers[[setting]], main[inside])
+        do.call(makers[[setting]], main[inside], quote = TRUE)
       }
     } else if (length(inside) > 0) {
       refuse_hidden(inside, setting)

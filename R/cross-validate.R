@@ -130,8 +130,10 @@ bind_scores <- function(parts) {
 
 # A named list of fits to the same responses
 check_fits <- function(object) {
-  if (inherits(object, "kb_fit")) object <- list(model = object)
-  if (!is.list(object) || length(object) == 0) {
+  if (!missing(object) && inherits(object, "kb_fit")) {
+    object <- list(model = object)
+  }
+  if (missing(object) || !is.list(object) || length(object) == 0) {
     bad_argument(object, "object", "a fit or a list of fits")
   }
   for (fit in object) check_refit(fit)

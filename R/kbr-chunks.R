@@ -72,6 +72,7 @@
 #' @export
 kbr_chunks <- function(read, n_chunks = NULL, states = NULL,
                        observations = NULL) {
+  if (missing(read)) bad_argument(read, "read", "given")
   if (inherits(read, "Dataset")) {
     return(dataset_chunks(read, states, observations))
   }

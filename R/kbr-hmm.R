@@ -224,6 +224,7 @@ mould_hmm <- function(states, observations, log_likelihood) {
   if (!is.null(log_likelihood) && !is.function(log_likelihood)) {
     bad_argument(log_likelihood, "log_likelihood", "NULL or a function")
   }
+  if (missing(observations)) observations <- NULL
   if (is.null(observations) == is.null(log_likelihood)) {
     kb_abort(c(
       "Give either {.arg observations} or {.arg log_likelihood}.",

@@ -77,11 +77,8 @@
 kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL,
                          batches = 1, support = NULL, rounds = 1,
                          observation = NULL) {
-  for (arg in c("prior_sampler", "simulator")) {
-    if (!is.function(get(arg))) {
-      bad_argument(get(arg), arg, "a function")
-    }
-  }
+  check_function(prior_sampler)
+  check_function(simulator)
   n <- check_count(n, 1)
   batches <- check_count(batches, 1, n)
   rounds <- check_rounds(rounds, n, observation)

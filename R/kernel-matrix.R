@@ -145,6 +145,7 @@ bandwidth_median <- function(x, max_rows = 1000) {
 
 # Points as a double matrix, rows named as given
 check_points <- function(x, arg = rlang::caller_arg(x)) {
+  if (missing(x)) bad_argument(x, arg, "given")
   if (is.data.frame(x) && all(vapply(x, is.numeric, NA))) {
     x <- as.matrix(x)
   }

@@ -167,7 +167,7 @@ kernel_constant <- function(value = 1) {
 #' @rdname kb_kernels
 #' @export
 kernel_custom <- function(f) {
-  if (!is.function(f)) {
+  if (missing(f) || !is.function(f)) {
     bad_argument(f, "f", "a function of two matrices")
   }
   new_kernel("custom", f = f)
@@ -195,7 +195,7 @@ check_bandwidth <- function(bandwidth, median = TRUE) {
 
 # Is it a kernel?
 check_kernel <- function(x, arg = rlang::caller_arg(x)) {
-  if (!inherits(x, "kb_kernel") || !is_resolved(x, NULL)) {
+  if (missing(x) || !inherits(x, "kb_kernel") || !is_resolved(x, NULL)) {
     bad_argument(
       x, arg, "a kernel, such as `kernel_gaussian()` (see `?kb_kernels`)"
     )

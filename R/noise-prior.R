@@ -58,7 +58,7 @@ noise_improper <- function() {
 }
 
 refuse_improper <- function(rate) {
-  if (is.numeric(rate) && length(rate) == 1 && rate %in% 0) {
+  if (!missing(rate) && is.numeric(rate) && length(rate) == 1 && rate %in% 0) {
     kb_abort(c(
       "{.arg rate} must be above 0: with 0 the posterior is improper for any
        number of distinct rows.",

@@ -405,6 +405,7 @@ indicator_columns <- function(fit, name) {
 }
 
 check_variables_known <- function(fit, variable) {
+  if (missing(variable)) bad_argument(variable, "variable", "given")
   refuse_shared_variable(fit, variable)
   known <- c(
     fit$mould$x_names, fit$mould$mixed$columns[fit$mould$mixed$linear_columns]
@@ -419,7 +420,11 @@ check_variables_known <- function(fit, variable) {
   if (!fine) {
     kb_abort(c(
       "{.arg variable} must be one or two of {.val {known}}.",
-      x = "It is {.val {variable}}."
+      x = if (is.character(variable)) {
+        "It is {.val {variable}}."
+      } else {
+        "It is {describe(variable)}."
+      }
     ), "argument", argument = "variable")
   }
 }

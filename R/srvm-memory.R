@@ -184,7 +184,9 @@ print.kb_srvm_memory <- function(x, ...) {
 #' tail(prequential(fit))
 #' @export
 prequential <- function(object) {
-  if (!inherits(object, "kb_srvm")) not_defined("prequential", object)
+  if (missing(object) || !inherits(object, "kb_srvm")) {
+    not_defined("prequential", object)
+  }
   object <- checked_fit(object)
   path <- evidence(object)$path
   data.frame(

@@ -67,7 +67,9 @@
 order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
                          progress = NULL, ...) {
   check_no_dots(...)
-  if (!inherits(object, "kb_srvm")) not_defined("order_spread", object)
+  if (missing(object) || !inherits(object, "kb_srvm")) {
+    not_defined("order_spread", object)
+  }
   if (inherits(object, "kb_srvm_mcmc")) {
     refuse_batch("order_spread()", "The batch sampler uses all rows at once")
   }

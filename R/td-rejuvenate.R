@@ -95,7 +95,9 @@
 #' diagnostics(fit)
 #' @export
 td_rejuvenate <- function(moves, reverse = NULL, rounds = 1) {
-  if (is.null(moves)) bad_argument(moves, "moves", "a list of `td_move()`")
+  if (missing(moves) || is.null(moves)) {
+    bad_argument(moves, "moves", "a list of `td_move()`")
+  }
   moves <- check_td_moves(moves)
   structure(
     list(

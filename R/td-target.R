@@ -190,14 +190,14 @@ td_move <- function(propose, log_forward, log_reverse = NULL, probability = 1,
 }
 
 check_function <- function(x, optional = FALSE, arg = rlang::caller_arg(x)) {
-  if (is.function(x) || optional && is.null(x)) {
+  if (!missing(x) && (is.function(x) || optional && is.null(x))) {
     return(x)
   }
   bad_argument(x, arg, if (optional) "NULL or a function" else "a function")
 }
 
 check_probability <- function(x, optional = FALSE, arg = rlang::caller_arg(x)) {
-  if (is_move_probability(x) || optional && is.null(x)) {
+  if (!missing(x) && (is_move_probability(x) || optional && is.null(x))) {
     return(x)
   }
   bad_argument(x, arg, "a function or a number between 0 and 1")

@@ -206,6 +206,14 @@ fuzz_cases <- function() {
   k <- kernel_gaussian(0.3)
   c(
     list(
+      bad_calls = function() {
+        list(fits = quiet(list(
+          srvm(y ~ x, sinc, kernel = k, control = small, seed = 1),
+          bark(y ~ x, sinc, control = tiny_chains(), seed = 1),
+          kgs(y ~ ., circle, nugget = 0, control = tiny_chains(), seed = 1),
+          kbr(x ~ y, pairs_of(), seed = 1)
+        )))
+      },
       srvm = fit_case(function() {
         srvm(y ~ x, sinc, kernel = k, control = small, seed = 1)
       }, srvm_questions(new)),

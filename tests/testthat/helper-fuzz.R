@@ -135,6 +135,51 @@ fuzz_fit <- function(fit, questions, n, seed, note = function(what) NULL) {
   found
 }
 
+#' R's own answers to a bad call
+is_of_r <- function(problem) {
+  grepl("unused argument|no applicable method|as_draws|draws format", problem)
+}
+
+#' Any exported function with any values: its first argument may be a fit, the
+#' others are hostile or left out
+fuzz_bad_calls <- function(fits, n, seed, note = function(what) NULL) {
+  set.seed(seed)
+  exports <- Filter(is.function, sapply(
+    sort(getNamespaceExports("kernelbayes")), getExportedValue,
+    ns = "kernelbayes"
+  ))
+  found <- character()
+  for (i in seq_len(n)) {
+    name <- sample(names(exports), 1)
+    known <- setdiff(names(formals(args(exports[[name]]))), "...")
+    chosen <- known[sort(sample.int(
+      length(known), min(sample(0:4, 1), length(known))
+    ))]
+    values <- lapply(chosen, function(arg) {
+      k <- sample.int(length(hostile), 1)
+      large <- is.numeric(hostile[[k]]) && isTRUE(any(abs(hostile[[k]]) > 1e6))
+      # Valid, but it takes for ever
+      if (large && arg %in% c(amounts, "n", "nsim", "steps")) 3 else hostile[[k]]
+    })
+    names(values) <- chosen
+    if (length(known) > 0 && stats::runif(1) < 0.4) {
+      values[known[[1]]] <- list(pick(fits))
+    }
+    what <- paste0(name, "(", paste(names(values), vapply(values, function(v) {
+      if (inherits(v, "kb_fit")) class(v)[[1]] else
+        substr(paste(deparse(v), collapse = " "), 1, 40)
+    }, ""), sep = " = ", collapse = ", "), ")")
+    note(what)
+    problem <- outcome_of(function() {
+      do.call(exports[[name]], values, quote = TRUE)
+    })
+    if (nzchar(problem) && !is_of_r(problem)) {
+      found <- c(found, paste0(what, ": ", problem))
+    }
+  }
+  found
+}
+
 #' Replace one argument of a valid call, or damage a leaf of it
 fuzz_call <- function(f, arguments, n, seed, note = function(what) NULL) {
   set.seed(seed)

@@ -456,6 +456,44 @@ kill_half_way <- function(file, replicates, plan = NULL, attempts = 3) {
   fit
 }
 
+test_that("a pipe is not a checkpoint, and nothing waits for it", {
+  skip_on_os("windows")
+  file <- new_file()
+  system2("mkfifo", shQuote(file))
+  skip_if_not(file.exists(file), "no pipes")
+  expect_error(read_checkpoint(file), class = "kb_error_checkpoint")
+  expect_error(
+    srvm(y ~ x, sim_sinc(10, seed = 1),
+      kernel = kernel_gaussian(1), seed = 1,
+      control = smc_control(particles = 5, checkpoint = file)
+    ),
+    class = "kb_error_checkpoint_exists"
+  )
+})
+
+test_that("damaged runs in a checkpoint are refused with a class", {
+  fit <- function(file, ...) {
+    suppressWarnings(bark(y ~ x, sim_sinc(12, seed = 1),
+      control = mcmc_control(
+        chains = 2, warmup = 4, iter = 8, checkpoint = file, ...
+      ), seed = 1
+    ))
+  }
+  file <- new_file()
+  whole <- fit(file)
+  for (runs in list(
+    NULL, list(), "text", list("text", NULL), list(1, 2), 1:2, list(list()),
+    list(list(time = "a")), list(list(time = NA), NULL), whole$runs[[1]],
+    list(list(time = 1e9)), list(list(time = 1:3)), function(x) x
+  )) {
+    spoilt <- whole
+    spoilt["runs"] <- list(runs)
+    saveRDS(spoilt, file)
+    expect_error(read_checkpoint(file), class = "kb_error_fit")
+    expect_error(fit(file), class = "kb_error_checkpoint_exists")
+  }
+})
+
 test_that("kill -9 loses nothing since the last checkpoint", {
   skip_without_processes()
   file <- new_file()

@@ -16,6 +16,18 @@ test_that("kb_abort and kb_warn give classed conditions", {
   expect_identical(cnd$extra, 3)
 })
 
+test_that("calls without arguments are errors of the package", {
+  # Those of other packages have their own.
+  others <- c("as_draws", "augment", "fit", "glance", "tidy")
+  names <- setdiff(getNamespaceExports("kernelbayes"), others)
+  for (name in grep("^param_", names, value = TRUE, invert = TRUE)) {
+    f <- getExportedValue("kernelbayes", name)
+    if (is.function(f)) {
+      expect_identical(outcome_of(function() f()), "", info = name)
+    }
+  }
+})
+
 test_that("errors name the function that the user called", {
   named <- function(expr) {
     as.character(rlang::catch_cnd(expr, "error")$call)[[1]]

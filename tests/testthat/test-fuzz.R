@@ -16,7 +16,9 @@ fuzz_in_process <- function(names, size, seed) {
     note <- function(what) cat(what, "\n", file = log)
     unlist(lapply(names, function(name) {
       case <- fuzz_cases()[[name]]()
-      found <- if (is.null(case$questions)) {
+      found <- if (!is.null(case$fits)) {
+        fuzz_bad_calls(case$fits, size, seed, note)
+      } else if (is.null(case$questions)) {
         fuzz_call(case$f, case$arguments, size, seed, note)
       } else {
         fuzz_fit(case$fit, case$questions, size, seed, note)
@@ -49,6 +51,12 @@ test_that("damaged arguments give a value or a classed error", {
   )
   expect_identical(
     fuzz_in_process(cases, fuzz_size(), 12), NULL
+  )
+})
+
+test_that("any values for any function give a value or a classed error", {
+  expect_identical(
+    fuzz_in_process("bad_calls", fuzz_size(100, 3000), 14), NULL
   )
 })
 
