@@ -210,25 +210,11 @@ effective_rank.kb_kbr_adjusted <- function(fit) NA_real_
 #' @export
 rule_lines.kb_kbr_adjusted <- function(fit, show) {
   adjustment <- fit$adjustment
-  mapped <- bound_words(fit$settings$support)
   paste0(
-    if (length(mapped) > 0) {
-      paste0("  bounded:      ", shorten(toString(mapped)), "\n")
-    },
     "  regression:   R-squared of states, left out, ",
     shorten(toString(show(pmax(adjustment$r_squared, 0)))), "\n",
     "  residuals:    ", locality_words(adjustment$choice, show), "\n"
   )
-}
-
-bound_words <- function(bounds) {
-  finite <- colSums(is.finite(bounds)) > 0
-  vapply(which(finite), function(j) {
-    paste0(
-      colnames(bounds)[[j]], " in (", format(bounds[1, j]), ", ",
-      format(bounds[2, j]), ")"
-    )
-  }, "")
 }
 
 locality_words <- function(choice, show) {

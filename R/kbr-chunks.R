@@ -25,8 +25,9 @@
 #' @param n_chunks The number of chunks, at least 1. Not for files.
 #' @param states,observations For files and Datasets: names of the columns.
 #' @param x The result of `kbr_chunks()`.
-#' @param kernel_x,kernel_y,prior,eps,delta,method,normalize,scale,seed As in
-#'   [kbr()]. A bandwidth `"median"` and the scaling are those of the pool.
+#' @param kernel_x,kernel_y,prior,eps,delta,method,support,normalize,scale,seed As
+#'   in [kbr()]. A bandwidth `"median"`, bounds that are found and the scaling are
+#'   those of the pool.
 #' @param rank,tol As in [kbr()], for the pool.
 #' @param landmarks `NULL`, or a list of matrices `x` and `y` of points whose
 #'   features are used instead of the pool's; `rank` and `tol` then do not
@@ -184,8 +185,8 @@ print.kb_chunks <- function(x, ...) {
 kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
                           kernel_y = kernel_gaussian(), prior = NULL,
                           eps = NULL, delta = NULL, rank = "auto", tol = NULL,
-                          method = c("kbr", "iw"), normalize = TRUE,
-                          scale = FALSE, landmarks = NULL, pool = 5000,
+                          method = c("kbr", "iw"), support = NULL,
+                          normalize = TRUE, scale = FALSE, landmarks = NULL, pool = 5000,
                           f = NULL, seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
@@ -204,7 +205,9 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
     kbr_regularisation(eps, delta, n, method),
     list(
       rank = rank, tol = tol, method = method,
-      normalize = check_flag(normalize), scale = scale, scaling = model$scaling
+      normalize = check_flag(normalize),
+      support = kbr_support(support, pool$x, kernel_x), found = is.null(support),
+      scale = scale, scaling = model$scaling
     )
   )
   fit <- new_chunked(pool, settings, model, n, draw_seed(seed))

@@ -30,11 +30,30 @@ kbr_density.kb_kbr <- function(fit, seen, at, bandwidth) {
     if (anyNA(w[i, ])) {
       return(rep(NA_real_, nrow(at)))
     }
-    kernel <- kernel_gaussian(widths[i, ])
-    density <- embedding_values(x, w[i, ], kernel, at)
-    density / prod(sqrt(2 * pi) * widths[i, ])
+    reflected_density(x, w[i, ], widths[i, ], at, support_of(fit))
   }, numeric(nrow(at)))
   matrix(out, nrow(w), nrow(at), byrow = TRUE)
+}
+
+# A Gaussian density of weighted points; what would lie beyond a bound is
+# reflected there
+reflected_density <- function(x, w, widths, at, bounds) {
+  images <- at
+  row <- seq_len(nrow(at))
+  for (j in seq_len(ncol(at))) {
+    from <- images
+    of <- row
+    for (bound in bounds[, j]) {
+      near <- which(abs(from[, j] - bound) < 8 * widths[[j]])
+      image <- from[near, , drop = FALSE]
+      image[, j] <- 2 * bound - image[, j]
+      images <- rbind(images, image)
+      row <- c(row, of[near])
+    }
+  }
+  values <- embedding_values(x, w, kernel_gaussian(widths), images)
+  inside <- colSums(t(at) < bounds[1, ] | t(at) > bounds[2, ]) == 0
+  inside * as.vector(rowsum(values, row)) / prod(sqrt(2 * pi) * widths)
 }
 
 # Standard deviations of the smoothing, (K10), rows x d

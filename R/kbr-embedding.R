@@ -53,7 +53,7 @@ kbr_map.kb_kbr <- function(fit, seen) {
 
 # Modes in the units of the states
 mode_states <- function(fit, modes) {
-  out <- state_names(unscale_states(fit, modes$x), fit)
+  out <- state_names(within_support(fit, unscale_states(fit, modes$x)), fit)
   attr(out, "converged") <- modes$converged
   out
 }

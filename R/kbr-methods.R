@@ -19,6 +19,7 @@ print.kb_kbr <- function(x, digits = 3, ...) {
     "  states:       ", feature_line(x$features$states, show), "\n",
     "  observations: ", feature_line(x$features$observations, show), "\n",
     "  prior:        ", prior_line(x$prior), "\n",
+    bounds_line(x),
     rule_lines(x, show),
     time_line(x),
     sep = ""
@@ -55,6 +56,24 @@ prior_line <- function(prior) {
     return("that of the pairs")
   }
   counted(length(prior$weights), "weighted point")
+}
+
+bounds_line <- function(fit) {
+  bounds <- support_of(fit)
+  finite <- which(colSums(is.finite(bounds)) > 0)
+  if (length(finite) == 0) {
+    return(NULL)
+  }
+  words <- vapply(finite, function(j) {
+    paste0(
+      colnames(bounds)[[j]], " in (", format(bounds[1, j]), ", ",
+      format(bounds[2, j]), ")"
+    )
+  }, "")
+  paste0(
+    "  bounded:      ", shorten(toString(words)),
+    if (isTRUE(fit$settings$found)) ", found in the draws", "\n"
+  )
 }
 
 # Summary ----------------------------------------------------------------------

@@ -18,6 +18,8 @@ kbr_mean <- function(fit, seen) UseMethod("kbr_mean")
 kbr_mean.kb_kbr <- function(fit, seen) {
   moments <- kbr_moments(fit, seen)
   mean <- moments$first + outer(moments$sum, fit$posterior$center)
+  # Signed weights can have a mean outside.
+  if (fit$settings$normalize) mean <- within_support(fit, mean)
   if (has_rotations(fit)) {
     known <- which(!is.na(moments$sum))
     mean[known, ] <- t(vapply(known, function(i) {

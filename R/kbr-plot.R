@@ -158,12 +158,13 @@ marginal <- function(column, fit, w, n) {
   here <- match(column, colnames(fit$data$states))
   u <- if (!is.null(prior)) prior$points[, here]
   v <- if (!is.null(u)) matrix(prior$weights, 1)
-  ends <- density_ends(x, w, u, v, fit$settings$support[, here])
+  bounds <- support_of(fit)[, here]
+  ends <- density_ends(x, w, u, v, bounds)
   at <- seq(ends[[1]], ends[[2]], length.out = n)
   data.frame(
     state = column, at = at,
-    prior = if (is.null(u)) NA_real_ else marginal_density(u, v, at),
-    posterior = marginal_density(x, w, at)
+    prior = if (is.null(u)) NA_real_ else marginal_density(u, v, at, bounds),
+    posterior = marginal_density(x, w, at, bounds)
   )
 }
 
@@ -173,7 +174,7 @@ marginal <- function(column, fit, w, n) {
 #' at once, values beyond may be impossible.
 #' @param u,v Points of the prior and their weights, or NULL.
 #' @noRd
-density_ends <- function(x, w, u, v, support) {
+density_ends <- function(x, w, u, v, support = c(-Inf, Inf)) {
   if (is.null(u)) {
     u <- x
     v <- matrix(1 / length(x), 1, length(x))
@@ -185,14 +186,13 @@ density_ends <- function(x, w, u, v, support) {
   heights <- marginal_density(u, v, seq(min(u), max(u), length.out = 50))
   tail <- heights[c(1, 50)] < 0.2 * max(heights)
   ends <- ends + c(-2.5, 2.5) * width * tail
-  if (is.null(support)) ends else pmin(pmax(ends, support[[1]]), support[[2]])
+  pmin(pmax(ends, support[[1]]), support[[2]])
 }
 
-marginal_density <- function(x, w, at) {
+marginal_density <- function(x, w, at, bounds = c(-Inf, Inf)) {
   x <- matrix(x)
-  width <- density_bandwidth(x, w, NULL)[[1]]
-  embedding_values(x, as.vector(w), kernel_gaussian(width), matrix(at)) /
-    (sqrt(2 * pi) * width)
+  width <- density_bandwidth(x, w, NULL)[1, ]
+  reflected_density(x, as.vector(w), width, matrix(at), cbind(bounds))
 }
 
 # Posterior density of two columns of the states over a grid
@@ -200,17 +200,16 @@ joint_density <- function(fit, columns, w, n) {
   x <- fit$data$states[, columns]
   prior <- prior_sample(fit)
   columns <- match(columns, colnames(fit$data$states))
-  widths <- density_bandwidth(x, w, NULL)
+  bounds <- support_of(fit)[, columns]
   sides <- lapply(1:2, function(j) {
     u <- if (!is.null(prior)) prior$points[, columns[[j]]]
     v <- if (!is.null(prior)) matrix(prior$weights, 1)
-    ends <- density_ends(x[, j], w, u, v, fit$settings$support[, columns[[j]]])
+    ends <- density_ends(x[, j], w, u, v, bounds[, j])
     seq(ends[[1]], ends[[2]], length.out = n)
   })
   grid <- as.matrix(expand.grid(sides))
-  density <- embedding_values(
-    x, as.vector(w), kernel_gaussian(as.vector(widths)), grid
-  ) / (2 * pi * prod(widths))
+  widths <- as.vector(density_bandwidth(x, w, NULL))
+  density <- reflected_density(x, as.vector(w), widths, grid, bounds)
   data.frame(at_1 = grid[, 1], at_2 = grid[, 2], posterior = density)
 }
 

@@ -30,6 +30,10 @@ simulate_rounds <- function(n, seed, batches, shared, support, rounds,
   # One simulation shows what an observation has to be, before many are made.
   pilot <- simulate_pairs(1, seeds[[rounds + 1]], 1, shared)
   observation <- observation_like(observation, pilot$y)
+  found <- is.null(support)
+  if (found) {
+    support <- with_local_seed(seeds[[rounds + 1]], prior_support(shared))
+  }
   regions <- list()
   pairs <- NULL
   one_round <- function(r) {
@@ -51,6 +55,7 @@ simulate_rounds <- function(n, seed, batches, shared, support, rounds,
       stage <- run_stage(one_round(r))
       if (!is.null(stage$value)) {
         pairs <- bind_pairs(list(pairs, stage$value))
+        if (found) support[] <- apply(rbind(support, pairs$x), 2, range)
         # The first round has none.
         regions <- c(regions, Filter(length, list(stage$value$region)))
       }
@@ -58,6 +63,7 @@ simulate_rounds <- function(n, seed, batches, shared, support, rounds,
     }
     if (stage$halted) report_rounds(pairs, r, rounds)
     pairs <- finish_rounds(pairs, regions, observation)
+    pairs$support <- support
   })
   if (stage$halted) pairs$status <- "interrupted"
   pairs
@@ -69,6 +75,13 @@ report_rounds <- function(pairs, r, rounds) {
     "Stopped in round {r} of {rounds}: interrupted.",
     i = "The pairs that were simulated are returned, with their weights."
   ), "interrupted")
+}
+
+# Bounds of the prior itself: the edges of pairs in a region are the region's
+prior_support <- function(shared) {
+  check_support(NULL, simulated_rows(
+    shared$prior_sampler(region_prior), region_prior, "prior_sampler"
+  ))
 }
 
 #' An observation as one row with the names that simulations have

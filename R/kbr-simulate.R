@@ -22,9 +22,8 @@
 #'   in every session and R's own generator is left untouched; with `NULL` the
 #'   random numbers come from R's generator.
 #'
-#' @param support `NULL`, or lower and upper bounds of the states for [kbr()]:
-#'   two numbers, or a matrix of two rows and d columns; `-Inf` and `Inf` where
-#'   there are none.
+#' @param support Lower and upper bounds of the states, or `"none"`, see [kbr()].
+#'   `NULL`: found in the draws of the prior.
 #' @param rounds Number of rounds, each with a share of the n pairs. After the
 #'   first, see below, states are drawn from where the posterior given
 #'   `observation` may be.
@@ -185,9 +184,8 @@ refuse_second_y <- function(...) {
 #' @export
 kbr.kb_pairs <- function(x, ...) {
   refuse_second_y(...)
-  # Methods that have no use for the support of the pairs ignore it.
   own <- list(
-    support = if (!is.null(x$support)) structure(x$support, of = "pairs"),
+    support = x$support,
     prior = if (!is.null(x$weights)) list(weights = x$weights)
   )
   own <- own[!vapply(own, is.null, NA) & !names(own) %in% ...names()]

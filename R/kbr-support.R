@@ -1,22 +1,24 @@
 # Supports of states: bounded ones are mapped to the line, where residuals are
 # added, and back, (K40).
 
-# NULL, or `lower` and `upper` for each column of the states
+# `lower` and `upper` for each column of the states, infinite where there is none
 check_support <- function(support, states) {
   names <- colnames(states)
   if (is.null(support)) {
-    return(guess_support(states))
+    return(found_support(states))
+  }
+  if (identical(support, "none")) {
+    return(no_bounds(states))
   }
   wanted <- paste0(
-    "lower and upper bounds of the states: two numbers, or a matrix of two ",
-    "rows and ", ncol(states), " column", if (ncol(states) != 1) "s"
+    "NULL, \"none\", or lower and upper bounds of the states: two numbers, or ",
+    "a matrix of two rows and ", counted(ncol(states), "column")
   )
   shape <- is.numeric(support) && !anyNA(support) && length(support) %in%
     c(2, 2 * ncol(states)) && (is.null(dim(support)) || nrow(support) == 2)
   if (!isTRUE(shape)) bad_argument(support, "support", wanted)
-  bounds <- matrix(as.double(support), 2, ncol(states),
-    dimnames = list(c("lower", "upper"), names)
-  )
+  bounds <- no_bounds(states)
+  bounds[] <- as.double(support)
   if (any(bounds[1, ] >= bounds[2, ])) bad_argument(support, "support", wanted)
   outside <- which(t(states) < bounds[1, ] | t(states) > bounds[2, ],
     arr.ind = TRUE
@@ -30,16 +32,81 @@ check_support <- function(support, states) {
   bounds
 }
 
-# Positive states with a long tail are kept positive; others are not bounded
-guess_support <- function(states) {
-  tail <- logs_learn(states)
-  positive <- tail$side == 1 & apply(states, 2, min) > 0
-  bounds <- rbind(
-    lower = rep(-Inf, ncol(states)), upper = rep(Inf, ncol(states))
+no_bounds <- function(states) {
+  matrix(c(-Inf, Inf), 2, ncol(states),
+    dimnames = list(c("lower", "upper"), colnames(states))
   )
-  bounds[1, which(positive)] <- 0
-  colnames(bounds) <- colnames(states)
+}
+
+#' Bounds that the draws of the prior show, (K59)
+#'
+#' The lower bound of positive columns with a long tail is 0 unless their
+#' logarithms have an edge, too.
+#' @noRd
+found_support <- function(states) {
+  bounds <- no_bounds(states)
+  tail <- logs_learn(states)
+  for (j in seq_len(ncol(states))) {
+    x <- spread_ties(sort(states[, j]))
+    bounds[, j] <- c(lower_edge(x), -lower_edge(-rev(x)))
+    positive <- isTRUE(tail$side[[j]] == 1) && min(states[, j]) > 0
+    if (positive && lower_edge(log(x)) == -Inf) bounds[1, j] <- 0
+  }
   bounds
+}
+
+# Draws from which an edge is found, at most, and at least
+edge_draws <- c(10, 200)
+
+#' The lower end of a density that does not fall to zero there, or -Inf, (K59)
+#' @param x Increasing.
+#' @noRd
+lower_edge <- function(x) {
+  k <- min(length(x) %/% 3, edge_draws[[2]])
+  if (k < edge_draws[[1]]) {
+    return(-Inf)
+  }
+  # The mean distance of the outer draws from the next one, relative to the
+  # largest
+  share <- function(k) {
+    mean(x[[k + 1]] - x[seq_len(k)]) / (x[[k + 1]] - x[[1]])
+  }
+  reach <- x[[k + 1]] - x[[1]]
+  gap <- max(diff(x[seq_len(k + 1)])) / reach
+  half <- k %/% 2
+  edge <- share(k) > 1 / 3 + 1 / sqrt(k) + 0.2 / k &&
+    # Not where half of them are fewer at the end,
+    share(half) > 1 / 2 - 2.33 / sqrt(12 * half) &&
+    # nor where some of them are apart from the others
+    k * (1 - gap)^(k - 1) > 1e-3
+  if (isTRUE(edge)) round_below(x[[1]], reach / k) else -Inf
+}
+
+# The roundest number below x that may be the end, or the unbiased estimate: the
+# end is below x by an exponential variable with this mean.
+round_below <- function(x, mean) {
+  digits <- -ceiling(log10(max(abs(x), mean))):-floor(log10(mean))
+  near <- floor(x * 10^digits) / 10^digits
+  fine <- near >= x + log(0.01) * mean & near <= x - 0.01 * mean
+  c(near[fine], x - mean)[[1]]
+}
+
+#' Whole numbers and points of grids stand for all values that would be rounded
+#' to them
+#' @param x Increasing.
+#' @return None where values are few, or repeated at uneven distances.
+#' @noRd
+spread_ties <- function(x) {
+  values <- unique(x)
+  if (length(values) > length(x) / 2) {
+    return(x)
+  }
+  steps <- diff(values)
+  if (length(values) < 5 || diff(range(steps)) > 1e-6 * max(steps)) {
+    return(numeric())
+  }
+  count <- tabulate(match(x, values))
+  x + steps[[1]] * (sequence(count) - 0.5) / rep(count, count) - steps[[1]] / 2
 }
 
 # Bounds of standardised states
@@ -58,11 +125,21 @@ states_to_line <- function(fit, x) {
 
 states_from_line <- function(fit, t) {
   x <- unscale_states(fit, support_from_line(scaled_bounds(fit), t))
-  support <- fit$settings$support
+  state_names(within_support(fit, x), fit)
+}
+
+within_support <- function(fit, x) {
+  support <- support_of(fit)
   for (j in seq_len(ncol(x))) {
     x[, j] <- pmin(pmax(x[, j], support[1, j]), support[2, j])
   }
-  state_names(x, fit)
+  x
+}
+
+# Fits of earlier versions may have none
+support_of <- function(fit) {
+  support <- fit$settings$support
+  if (is.null(support)) no_bounds(fit$data$states) else support
 }
 
 # Distances from a bound, relative to the largest, are at least this: a state on

@@ -32,6 +32,23 @@
 #' default for rotations, for kernel matrices, for fewer than 20 pairs, and if
 #' `delta`, a schedule as `eps` or `normalize = FALSE` is given.
 #'
+#' @section Bounds of the states:
+#' Means, quantiles, draws, densities and plots stay within `support`. If it is
+#' not given, the ends of each column at which the density of the states does
+#' not fall to zero are found, as those of a uniform prior. Let
+#' \eqn{w_i} be the distances of the k outermost of n states, k = min(n / 3,
+#' 200), from the next one. There is an edge if \eqn{\bar w / \max w > 1/3 + k^{-1/2} + 0.2 /
+#' k}{mean(w) / max(w) > 1/3 + 1/sqrt(k) + 0.2/k}, and the outer half and the
+#' largest gap agree: this happens with a probability of at most 1 in 100 at
+#' each end if the density there falls to zero as a straight line, and hardly
+#' ever for normal or longer tails; a uniform prior's edges are found 9 times in
+#' 10 with 200 states, and 99 times in 100 with 400. The bound is the roundest
+#' number less than \eqn{4.6 \max w / k}{4.6 max(w) / k} beyond the outermost
+#' state (where it lies with a probability of 99 in 100), or else \eqn{\max w /
+#' k}{max(w) / k} beyond. Whole numbers and points of a grid have their bounds
+#' half a step beyond. Columns of few values have none. Positive columns with a
+#' long tail stay positive. `print()` shows the bounds.
+#'
 #' @section The rule:
 #' With `method = "kbr"`, pairs \eqn{(X_i, Y_i)}, i = 1..n, a sample \eqn{U_j} from the prior with
 #' weights \eqn{\gamma_j}, and kernel matrices \eqn{G_X}, \eqn{G_Y} and
@@ -94,11 +111,10 @@
 #'   factorisation may leave unexplained.
 #' @param method `"adjusted"`, `"kbr"` or `"iw"`, see above. `NULL`: `"adjusted"`
 #'   where it is defined.
-#' @param support For `"adjusted"`: lower and upper bounds of the states, two
-#'   numbers for all columns or a matrix of two rows and d columns; `-Inf` and
-#'   `Inf` where there are none. `NULL`: those of `x` if it is from
-#'   [kbr_simulate()] and has them; otherwise positive columns with a long tail
-#'   stay positive.
+#' @param support Lower and upper bounds of the states, two numbers for all
+#'   columns or a matrix of two rows and d columns; `-Inf` and `Inf` where there
+#'   are none. `"none"`: no bounds. `NULL`: those of `x` if it is from
+#'   [kbr_simulate()] and has them; otherwise those that are found, see below.
 #' @param summaries What stands for the observations: `"none"`, themselves;
 #'   `"learn"`, summaries that [kdr()] learns; or a result of [kdr()] of the same
 #'   columns. `NULL`: with `"adjusted"` and more than 10 columns, learned
@@ -258,13 +274,14 @@ kbr_settings <- function(mould, eps, delta, rank, tol, method, normalize,
   obstacle <- adjustment_obstacle(
     mould, eps, delta, normalize, kernel_x, kernel_y
   )
-  method <- kbr_method(method, obstacle, support)
+  method <- kbr_method(method, obstacle)
   adjusted <- method == "adjusted"
   scale <- if (is.null(scale)) adjusted else check_flag(scale)
   regularisation <- kbr_regularisation(eps, delta, nrow(mould$y), method)
   c(regularisation, list(
     rank = rank, tol = tol, method = method, normalize = normalize,
-    support = if (adjusted) check_support(support, mould$y), scale = scale,
+    support = kbr_support(support, mould$y, kernel_x), found = is.null(support),
+    scale = scale,
     scaling = list(
       states = scaling_learn(mould$y, factor(), scale),
       observations = scaling_learn(
@@ -280,14 +297,13 @@ least_adjusted <- 20
 # In words, why states cannot be adjusted; NULL if they can
 adjustment_obstacle <- function(mould, eps, delta, normalize, kernel_x,
                                 kernel_y) {
-  rotations <- inherits(kernel_x, "kb_kernel") && is_rotation_kernel(kernel_x)
   reasons <- c(
     if (nrow(mould$y) < least_adjusted) {
       paste("there are fewer than", least_adjusted, "pairs")
     },
     if (is.matrix(kernel_x)) "`kernel_x` is a matrix",
     if (is.matrix(kernel_y)) "`kernel_y` is a matrix",
-    if (rotations) "states are rotations",
+    if (of_rotations(kernel_x)) "states are rotations",
     if (!is.null(delta)) "`delta` is given",
     if (inherits(eps, "kb_kbr_schedule")) "`eps` is a schedule",
     if (!normalize) "`normalize` is FALSE"
@@ -295,7 +311,17 @@ adjustment_obstacle <- function(mould, eps, delta, normalize, kernel_x,
   if (length(reasons) > 0) reasons[[1]]
 }
 
-kbr_method <- function(method, obstacle, support) {
+# Rotations have no bounds: those of their entries depend on each other.
+kbr_support <- function(support, states, kernel_x) {
+  if (is.null(support) && of_rotations(kernel_x)) support <- "none"
+  check_support(support, states)
+}
+
+of_rotations <- function(kernel) {
+  inherits(kernel, "kb_kernel") && is_rotation_kernel(kernel)
+}
+
+kbr_method <- function(method, obstacle) {
   if (is.null(method)) {
     method <- if (is.null(obstacle)) "adjusted" else "kbr"
   }
@@ -306,12 +332,6 @@ kbr_method <- function(method, obstacle, support) {
       x = paste0("The reason: ", obstacle, "."),
       i = "{.val kbr} and {.val iw} are."
     ), "argument", argument = "method")
-  }
-  if (method != "adjusted" && !is.null(support) &&
-    is.null(attr(support, "of"))) {
-    bad_argument(support, "support", paste0(
-      "NULL where the method is \"", method, "\""
-    ))
   }
   method
 }

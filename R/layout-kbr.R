@@ -41,7 +41,12 @@ kbr_settings_layout <- layout(
   eps = positive(), delta = positive(),
   method = strings(1, c("adjusted", "kbr", "iw")),
   normalize = flags(), scale = flags(),
-  support = where(method == "adjusted", bounds_of(states)),
+  support = if (method == "adjusted") {
+    bounds_of(states)
+  } else {
+    maybe(bounds_of(states))
+  },
+  found = maybe(flags()),
   summaries = maybe(holds(layout(
     directions = numeric_matrix(columns), .d = columns,
     scaling = holds(kdr_scaling_layout), learned = flags()

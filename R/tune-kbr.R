@@ -27,7 +27,7 @@
 #'   in units of the states' variances, averaged over columns. `"kernel"`:
 #'   squared distance between the posterior's kernel mean and that of the state,
 #'   under the original `kernel_x` for all bandwidths.
-#' @param rank,tol,method,normalize,scale As in [kbr()].
+#' @param rank,tol,method,support,normalize,scale As in [kbr()].
 #' @param seed As in [kbr()]; recorded.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions. The
 #'   folds and bandwidths are divided among [workers][kb_workers].
@@ -62,8 +62,8 @@ tune_kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
                              bandwidths = c(0.5, 1, 2), c0 = 10^(-3:1),
                              folds = 5, loss = c("mse", "kernel"),
                              rank = "auto", tol = NULL,
-                             method = c("kbr", "iw"), normalize = TRUE,
-                             scale = FALSE, seed = NULL, progress = NULL,
+                             method = c("kbr", "iw"), support = NULL,
+                             normalize = TRUE, scale = FALSE, seed = NULL, progress = NULL,
                              ...) {
   check_no_dots(...)
   mould <- mould_formula(formula, data, "omit", "matrix")
@@ -95,11 +95,13 @@ tune_kbr.numeric <- tune_kbr.matrix
 
 #' @rdname tune_kbr
 #' @export
-tune_kbr.kb_pairs <- function(x, ...) tune_kbr.matrix(x$x, x$y, ...)
+tune_kbr.kb_pairs <- function(x, support = x$support, ...) {
+  tune_kbr.matrix(x$x, x$y, support = support, ...)
+}
 
 tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
-                       rank, tol, method, normalize, scale, seed, progress,
-                       called, started = now()) {
+                       rank, tol, method, support, normalize, scale, seed,
+                       progress, called, started = now()) {
   force(started)
   progress <- check_progress(progress)
   loss <- check_choice(loss, c("mse", "kernel"))
@@ -121,8 +123,9 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
     x = unname(mould$y), y = unname(mould$x), kernels = kernels, c0 = c0,
     block = sort(rep_len(seq_len(folds), n)), loss = loss, method = method,
     options = list(
-      rank = rank, tol = tol, method = method, normalize = normalize,
-      scale = scale
+      rank = rank, tol = tol, method = method,
+      support = kbr_support(support, mould$y, kernel_x),
+      normalize = normalize, scale = scale
     )
   )
   tasks <- split(
@@ -139,6 +142,7 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
       kernel_y = kernel_widen(kernels$y, table$bandwidth[[best]]),
       prior = NULL, seed = seed, progress = FALSE
     ))
+    given["support"] <- list(support)
     fit <- kbr_fit(mould, given, called, started)
   })
   structure(list(fit = fit, table = table, best = best),

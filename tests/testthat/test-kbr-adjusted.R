@@ -140,9 +140,9 @@ test_that("states stay in their support, densities integrate to one", {
   density <- predict(fit, c(0, 1), type = "density", at = grid)
   expect_equal(rowSums(density) * 1e-3, c(1, 1), tolerance = 0.01)
   expect_true(all(density[, grid < 0 | grid > 2] == 0))
-  positive <- kbr(exp(x * 2), y)
+  positive <- kbr(exp(stats::qnorm(x / 2)), y)
   expect_identical(positive$settings$support[["lower", 1]], 0)
-  open <- kbr(x, y)
+  open <- kbr(x, y, support = "none")
   expect_true(all(is.infinite(open$settings$support)))
 })
 
@@ -332,7 +332,7 @@ test_that("supports that are none are refused", {
   refuse(c(1, 0))
   refuse(c(0, 1))
   refuse(matrix(0, 3, 2))
-  refuse(c(-9, 9), method = "kbr")
+  refuse(c(0, 1), method = "kbr")
   named <- kbr(pairs$x, pairs$y, support = c(-9, 9))
   expect_identical(dim(named$settings$support), c(2L, 2L))
   expect_output(print(named), "bounded")
@@ -346,4 +346,67 @@ test_that("print and diagnostics say how residuals are used", {
   expect_gte(min(found$observations$ess), 19.9)
   expect_output(print(found), "energy score")
   expect_output(print(summary(fit)), "rmse")
+})
+
+edges_of <- function(x) unname(found_support(cbind(x))[, 1])
+
+test_that("edges of the prior's draws are found, and others are not", {
+  even <- stats::ppoints(400)
+  sharp <- list(
+    list(even, c(0, 1)), list(stats::qunif(even, -2, 30), c(-2, 30)),
+    list(stats::qexp(even), c(0, Inf)), list(-stats::qexp(even), c(-Inf, 0)),
+    list(stats::qbeta(even, 1, 1) * 5, c(0, 5)),
+    list(abs(stats::qnorm(even)), c(0, Inf)),
+    list(stats::qnorm(0.2 + 0.8 * even), c(-0.84, Inf)),
+    list(rep(0:10, 40), c(-0.5, 10.5)),
+    list(rep(seq(0, 1, length.out = 21), 20), c(-0.025, 1.025)),
+    list(exp(stats::qnorm(even)), c(0, Inf))
+  )
+  for (case in sharp) {
+    expect_equal(edges_of(case[[1]]), case[[2]], tolerance = 0.02)
+  }
+  soft <- list(
+    stats::qnorm(even), stats::qt(even, 3), stats::qlogis(even),
+    c(stats::qnorm(even), 10 + 0.1 * stats::qnorm(stats::ppoints(40))),
+    rep(2, 400), rep(0:1, 200), numeric(), even[1:20],
+    stats::qpois(even, 9)
+  )
+  for (x in soft) expect_identical(edges_of(x), c(-Inf, Inf))
+})
+
+test_that("an edge where the density falls to zero is found in 1 of 100", {
+  # Null: P <= 0.01 at each end of the triangular density; more than 62 of 3000
+  # has probability 1e-7, and 99.9% power needs 2850 of 3000 uniform samples.
+  found <- withr::with_seed(1, replicate(1500, c(
+    edges_of(stats::runif(300) + stats::runif(300)), edges_of(stats::runif(300))
+  )))
+  expect_lte(sum(is.finite(found[1:2, ])), 62)
+  expect_gte(sum(is.finite(found[3:4, ])), 2850)
+})
+
+test_that("nothing that is predicted leaves bounds that were found", {
+  x <- withr::with_seed(2, matrix(stats::runif(800), 400))
+  colnames(x) <- c("a", "b")
+  y <- cbind(x[, 1] + 0.1 * normal_points(400, 1, 3), 10 * x[, 2] +
+    normal_points(400, 1, 4))
+  new <- rbind(c(1.1, 11), c(0.5, 5), c(-0.1, -1))
+  inside <- function(v, name) expect_true(all(v >= -0.005 & v <= 1.005))
+  for (method in c("adjusted", "kbr", "iw")) {
+    fit <- quietly_kbr(
+      kbr(x, y, method = method, scale = TRUE, seed = 1)
+    )
+    expect_equal(unname(fit$settings$support), matrix(0:1, 2, 2),
+      tolerance = 0.01
+    )
+    expect_output(print(fit), "bounded: .*, found in the draws")
+    for (type in c("mean", "quantile", "map", "draws")) {
+      inside(predict(fit, new, type = type))
+    }
+    at <- as.matrix(expand.grid(a = seq(-0.2, 1.2, 0.02), b = c(-0.1, 1.1)))
+    expect_true(all(predict(fit, new, type = "density", at = at) == 0))
+    drawn <- withr::with_pdf(NULL, plot(fit, new[1, ]))
+    inside(drawn$at)
+    free <- quietly_kbr(kbr(x, y, method = method, support = "none"))
+    expect_true(all(is.infinite(free$settings$support)))
+  }
 })

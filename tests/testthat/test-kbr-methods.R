@@ -247,8 +247,8 @@ test_that("densities end at a prior that ends, and beyond one with tails", {
   w <- matrix(1 / 500, 1, 500)
   even <- (1:500 - 0.5) / 500
   normal <- stats::qnorm(even)
-  expect_equal(density_ends(even, w, even, w, NULL), range(even))
-  expect_equal(density_ends(even, w, NULL, NULL, NULL), range(even))
+  expect_equal(density_ends(even, w, even, w), range(even))
+  expect_equal(density_ends(even, w, NULL, NULL), range(even))
   expect_true(all(abs(density_ends(normal, w, normal, w, NULL)) > 3.5))
   positive <- exp(normal)
   ends <- density_ends(positive, w, positive, w, c(0, Inf))

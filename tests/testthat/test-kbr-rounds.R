@@ -198,5 +198,7 @@ test_that("the support of pairs is that of the fit, unless another is given", {
   expect_equal(
     unname(kbr(pairs, support = c(0, 4))$settings$support[, 1]), c(0, 4)
   )
-  expect_null(kbr(pairs, method = "iw")$settings$support)
+  expect_equal(
+    unname(kbr(pairs, method = "iw")$settings$support[, 1]), c(1, 3)
+  )
 })
