@@ -15,7 +15,8 @@
 #'   per row of the data (without rows with missing values), proportional to the
 #'   probabilities. Rows of weight 0 have no kernels.
 #' @param intercept Probability that a kernel is the intercept, a number between
-#'   0 and 1; `NULL` is 1 / (n + 1), as for a row when all are equally likely.
+#'   0 and 1; `NULL` is 1 / (n + 1), as for a row when all are equally likely
+#'   (copies of rows count, see [kb_weights]).
 #'   With nu expected kernels the intercept is in the model with prior
 #'   probability 1 - exp(-nu `intercept`).
 #' @param sd Standard deviation s, one positive number for all predictors, in
@@ -90,6 +91,20 @@ centres_resolve <- function(centres, n) {
   }
   out$centre_sd <- centres$sd
   out
+}
+
+# Each copy of a row is a location
+centres_of_copies <- function(centres, copies) {
+  if (is.null(copies)) {
+    return(centres)
+  }
+  if (is.null(centres)) centres <- centre_rows()
+  if (is.null(centres$intercept)) centres$intercept <- 1 / (sum(copies) + 1)
+  rows <- centres$weights
+  if (is.null(rows)) rows <- rep(1, length(copies))
+  # Another number of them is an error.
+  if (length(rows) == length(copies)) centres$weights <- rows * copies
+  centres
 }
 
 # Prior probability that there is an intercept

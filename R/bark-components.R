@@ -50,8 +50,9 @@ field_pool <- function(fit, pool, k) {
 
 # Around its mean over the rows of the fit, or some of many
 field_component <- function(fit, x, pool, chosen, most = 2000) {
-  n <- nrow(fit$data$x)
-  rows <- spread_over(n, min(n, most))
+  rows <- copy_rows(nrow(fit$data$x), row_copies(fit), function(n) {
+    spread_over(n, min(n, most))
+  })
   level <- colMeans(kernel_values(
     fit, fit$data$x[rows, , drop = FALSE], pool, "draw", chosen
   )$mean)
@@ -77,7 +78,8 @@ linear_components <- function(fit, x, pool, chosen) {
 }
 
 linear_means <- function(fit) {
-  colMeans(fit$data$mixed[, fit$mould$mixed$linear_columns, drop = FALSE])
+  linear <- fit$data$mixed[, fit$mould$mixed$linear_columns, drop = FALSE]
+  copy_means(linear, row_copies(fit))
 }
 
 # Groupings of one factor are one component

@@ -16,8 +16,10 @@ effect_least <- 0.01
 #' @return Matrix, `chosen` x `inputs`.
 #' @noRd
 bark_changes <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
-  n <- nrow(fit$data$x)
-  x <- fit$data$x[spread_over(n, min(n, most_rows)), , drop = FALSE]
+  rows <- copy_rows(nrow(fit$data$x), row_copies(fit), function(n) {
+    spread_over(n, min(n, most_rows))
+  })
+  x <- fit$data$x[rows, , drop = FALSE]
   turns <- split(seq_along(chosen), permutation_turns(length(chosen)))
   orders <- with_local_seed(fit$seed, lapply(turns, function(turn) {
     matrix(replicate(ncol(x), sample.int(nrow(x))), nrow(x))
@@ -85,8 +87,8 @@ response_spread <- function(fit) {
     return(1)
   }
   y <- located(fit$settings$family, fit$data$y)
-  spread <- stats::sd(scaling_y(fit$settings$scaling, y))
-  if (is.na(spread)) 0 else spread
+  y <- cbind(scaling_y(fit$settings$scaling, y))
+  if (nrow(unique(y)) == 1) 0 else column_moments(y, row_copies(fit))$scale
 }
 
 # Draws of every chain, evenly chosen: by number, chain by chain

@@ -34,8 +34,8 @@ logLik.kb_bark_multinomial <- function(object, ...) {
   df <- vapply(field_pools(object), function(pool) {
     mean(pool$m) + mean(bark_n_scales(object, pool)) + mixed_df(object)
   }, 0)
-  structure(sum(stats::predict(object, type = "log_score")),
-    df = sum(df), nobs = object$time, class = "logLik"
+  structure(sum_copies(object, stats::predict(object, type = "log_score")),
+    df = sum(df), nobs = stats::nobs(object), class = "logLik"
   )
 }
 

@@ -57,7 +57,7 @@ family_multinomial_logit <- family_of_fields("binomial_logit",
     }
   ),
   shapes = TRUE, title = ", multinomial logit", parameters = character(),
-  own_scales = "pooled",
+  own_scales = "pooled", weights = "copies",
   intercept = function(y, offset, weights) 0
 )
 

@@ -69,11 +69,10 @@ needs_latent <- function(given) {
     given$control$n_temps > 1
 }
 
-# A weight says how many rows a row of the fit stands for
 refuse_glm_weights <- function(family) {
   kb_abort(c(
     "{.arg weights} must be NULL for {.code family = \"{given_name(family)}\"}.",
-    i = "They count rows of the fit, and no prediction depends on them."
+    i = "They count copies of rows, and no prediction depends on them."
   ), "argument", argument = "weights")
 }
 

@@ -386,12 +386,12 @@ logLik.kb_bark <- function(object, ...) {
       1 / mean(1 / noise_df(object, pool))
     )
   }
-  structure(sum(density),
+  structure(sum_copies(object, density),
     df = mean(pool$m) + mean(bark_n_scales(object, pool)) + mixed_df(object) +
       varying_df(object, pool) +
       has_noise(object) + length(family_of(object)$parameters) +
       max(length(cut_names(object)) - 1, 0),
-    nobs = object$time, class = "logLik"
+    nobs = stats::nobs(object), class = "logLik"
   )
 }
 

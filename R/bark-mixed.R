@@ -131,25 +131,25 @@ without_offset <- function(mould, y, classes) {
 #'   for each grouping `scale` of the multipliers and `sd`, the scale of the
 #'   half-t priors. In units of the model.
 #' @noRd
-mixed_settings <- function(mould, prior, scaling, scale, classes, y) {
+mixed_settings <- function(mould, prior, scaling, scale, classes, y, copies) {
   recipe <- mould$mixed
   if (is.null(recipe)) {
     return(NULL)
   }
   x <- mould$mixed_x
-  linear <- column_moments(x[, recipe$linear_columns, drop = FALSE])
-  unit <- if (classes || scale) 1 else column_moments(cbind(y))$scale
+  linear <- column_moments(x[, recipe$linear_columns, drop = FALSE], copies)
+  unit <- if (classes || scale) 1 else column_moments(cbind(y), copies)$scale
   linear_sd <- default_of(prior$linear_sd, if (classes) 2.5 else 10)
   q <- length(linear$scale)
   list(
     center = c(0, if (scale) linear$center else numeric(q)),
     scale = c(1, if (scale) linear$scale else rep(1, q)),
     sd = linear_sd * c(
-      if (classes || scale) 1 else root_mean_square(y),
+      if (classes || scale) 1 else root_mean_square(y, copies),
       unit * (if (scale) rep(1, q) else 1 / linear$scale)
     ),
     groups = lapply(recipe$group_columns, function(columns) {
-      z <- sqrt(colMeans(x[, columns[-1], drop = FALSE]^2))
+      z <- sqrt(copy_means(x[, columns[-1], drop = FALSE]^2, copies))
       z <- ifelse(z > 0, z, 1)
       list(
         scale = if (scale) unname(z) else rep(1, length(z)),
@@ -162,8 +162,8 @@ mixed_settings <- function(mould, prior, scaling, scale, classes, y) {
 
 default_of <- function(value, default) if (is.null(value)) default else value
 
-root_mean_square <- function(y) {
-  out <- sqrt(mean(y^2))
+root_mean_square <- function(y, copies) {
+  out <- sqrt(copy_means(cbind(y^2), copies))
   if (out > 0) out else 1
 }
 

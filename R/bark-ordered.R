@@ -21,10 +21,12 @@ family_ordered <- list(
 # With case weights: a power of a probability has no latent normal form.
 family_ordered_probit <- utils::modifyList(family_ordered, list(
   derived = "ordered", parameters = character(), own_scales = "pooled",
+  weights = "copies",
   # The first cut point is 0.
   intercept = function(y, offset, weights) {
     first <- sum(weights[as.integer(y) == 1]) / sum(weights)
-    -stats::qnorm(min(max(first, 0.02), 0.98)) - mean(offset)
+    -stats::qnorm(min(max(first, 0.02), 0.98)) -
+      sum(weights * offset) / sum(weights)
   }
 ))
 

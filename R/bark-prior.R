@@ -458,6 +458,7 @@ refuse_clusters <- function() {
 #'   a row is that of weight 1 over its weight.
 #' @param linear Further predictors for the default prior of the noise.
 #' @param factors Groups of the rows, for the same purpose.
+#' @param copies NULL, or how many rows each stands for: `weights` then count.
 #' @param groups NULL, or the columns of each group of inputs: kernels, which
 #'   have their own scales, use those of one.
 #' @return List: `type`; `alpha`, `eps`, `gamma`, `nu`, `discrepancy`; `A`, `B`
@@ -470,7 +471,7 @@ refuse_clusters <- function() {
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
                                weights = NULL, linear = NULL, groups = NULL,
-                               factors = list()) {
+                               factors = list(), copies = NULL) {
   if (inherits(family, "family")) family <- family$family
   check_choice(family, c("gaussian", "binomial"))
   if (!is.null(groups) && is.null(prior$own_scales) && family == "binomial") {
@@ -478,13 +479,16 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
   }
   beside <- !is.null(groups) || length(linear) > 0 || length(factors) > 0
   prior <- prior_for(prior, family, beside, nrow(x) >= most_clustered_rows)
+  prior$centres <- centres_of_copies(prior$centres, copies)
   told <- options_told(prior, nrow(x), ncol(x))
   selection <- selection_resolve(prior, ncol(x))
   noise <- if (family == "binomial") {
     refuse_class_df(prior)
     noise_probit(prior$noise)
   } else {
-    noise_resolve(prior$noise, cbind(x, linear), y, weights, factors)
+    noise_resolve(prior$noise, cbind(x, linear), y, weights, factors,
+      rows_with_copies(length(y), copies)
+    )
   }
   if (noise$improper) warn_improper_noise()
   size <- levy_size(prior$alpha, prior$gamma, prior$eps, prior$approximation)

@@ -7,6 +7,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
   scale <- check_scale(scale)
   prior_only <- check_flag(prior_only)
   row <- response_families[[family]]
+  copies <- copies_of(mould$weights, family)
   classes <- is_class_family(family)
   # Neither a latent response nor counts are standardised.
   unscaled <- !isTRUE(row$noise)
@@ -16,9 +17,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
   if (!is.null(row$check)) row$check(mould, prior)
   if (unscaled) {
     if (family %in% multinomial_families) refuse_offset(mould)
-    if (classes && !is_glm_family(family)) {
-      refuse_class_weights(mould$weights)
-    }
+    if (is.null(row$weights)) refuse_class_weights(mould$weights)
   } else if (isFALSE(scale)) {
     warn_offset(located(family, mould$y))
   }
@@ -32,9 +31,11 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
   }
   scaling <- scaling_learn(
     mould$x, if (!unscaled) y, !isFALSE(scale),
-    isTRUE(scale) & may_take_logs(mould)
+    isTRUE(scale) & may_take_logs(mould), copies
   )
-  mixed <- mixed_settings(mould, prior, scaling, !isFALSE(scale), unscaled, y)
+  mixed <- mixed_settings(
+    mould, prior, scaling, !isFALSE(scale), unscaled, y, copies
+  )
   x <- scaling_x(scaling, mould$x)
   y <- scaling_y(scaling, y)
   settings <- list(
@@ -44,7 +45,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
       linear = mixed_linear(mixed, mould$mixed_x), groups = mould$fields,
       factors = lapply(mould$mixed$group_columns, function(columns) {
         mould$mixed_x[, columns[[1]]]
-      })
+      }), copies = copies
     ),
     scaling = scaling, scale = scale, prior_only = prior_only
   )

@@ -307,12 +307,12 @@
 #' @param prior Prior, see [bark_prior()].
 #' @param control Settings of the sampler, see [mcmc_control()]; its defaults
 #'   apply except for `warmup`, `iter` and `thin`.
-#' @param weights `NULL`, or positive numbers, one per row. Gaussian responses: the
-#'   variance of the response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}.
-#'   Counts, successes, classes with the logit link, ordered classes and censored
-#'   responses: row i stands for \eqn{w_i}{w[i]} rows (case weights). Not defined for
-#'   two or several classes with a probit link. In the formula interface they are
-#'   looked up in `data` first.
+#' @param weights `NULL`, or positive numbers, one per row; [kb_weights] says what
+#'   they mean. Gaussian responses: the variance of the response of row i is
+#'   \eqn{\sigma^2 / w_i}{sigma^2 / w_i}. Counts, successes, classes with the logit
+#'   link, ordered classes and censored responses: row i stands for \eqn{w_i}{w[i]}
+#'   rows (copies). Not defined for two or several classes with a probit link. In the
+#'   formula interface they are looked up in `data` first.
 #' @param sigma `NULL`: the noise has the same distribution at all rows, up to
 #'   `weights`. Or a formula without a response, such as `~ x1 + x2` or `~ .`: the
 #'   inputs of kernels that the variance of the noise depends on (a factor by its

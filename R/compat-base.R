@@ -26,11 +26,11 @@
 #'   per level.
 #' * `na.action()`: numbers of the rows that were left out, as from [lm()], or
 #'   `NULL`.
-#' * `weights()`: the weights of the training rows, or `NULL`.
+#' * `weights()`: the weights of the training rows, or `NULL`; see [kb_weights].
 #' @section Errors: `kb_error_not_defined` where a model has no such thing:
-#'   `deviance()`, `df.residual()` and `anova()`, because the number of
-#'   parameters is not fixed ([evidence()], `loo::loo()` and [cross_validate()]
-#'   compare models); `vcov()` without linear terms; `family()` of [kgs()], whose
+#'   `AIC()`, `BIC()`, `deviance()`, `df.residual()` and `anova()`, because the
+#'   number of parameters is not fixed (`loo::loo()`, `loo::waic()`, [evidence()]
+#'   and [cross_validate()] compare models); `vcov()` without linear terms; `family()` of [kgs()], whose
 #'   labels are the sign of a function, or wrong.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
@@ -210,7 +210,8 @@ refuse_meaning <- function(what, why, instead) {
 not_fixed <- function(what, object, ...) {
   checked_fit(object, ...)
   refuse_meaning(what, "The number of parameters is not fixed.",
-    "{.fn evidence}, {.fn loo::loo} and {.fn cross_validate} compare models."
+    "{.fn loo::loo}, {.fn loo::waic}, {.fn evidence} and {.fn cross_validate}
+     compare models."
   )
 }
 
@@ -227,3 +228,11 @@ df.residual.kb_fit <- function(object, ...) {
 #' @importFrom stats anova
 #' @export
 anova.kb_fit <- function(object, ...) not_fixed("anova", object)
+
+#' @importFrom stats AIC
+#' @export
+AIC.kb_fit <- function(object, ..., k = 2) not_fixed("AIC", object)
+
+#' @importFrom stats BIC
+#' @export
+BIC.kb_fit <- function(object, ...) not_fixed("BIC", object)

@@ -267,7 +267,7 @@ glance.kb_bark <- function(x, ...) {
   chains <- chain_matrices(x)
   mixing <- chain_mixing(x)
   data.frame(
-    nobs = x$time, J = mean(chains$J), sigma = stats::sigma(x),
+    nobs = stats::nobs(x), J = mean(chains$J), sigma = stats::sigma(x),
     rhat = worst(max, mixing$rhat), ess_bulk = worst(min, mixing$ess_bulk),
     draws = length(chains$J), seconds = x$seconds
   )
@@ -332,7 +332,7 @@ glance.kb_kgs <- function(x, ...) {
   chains <- chain_matrices(x)
   mixing <- chain_mixing(x)
   data.frame(
-    nobs = x$time, classes = x$settings$classes, rank = kgs_rank(x),
+    nobs = stats::nobs(x), classes = x$settings$classes, rank = kgs_rank(x),
     q = mean(unlist(kgs_rates(x, chains))), errors = mean(chains$errors),
     rhat = worst(max, mixing$rhat), ess_bulk = worst(min, mixing$ess_bulk),
     draws = length(chains$errors), seconds = x$seconds

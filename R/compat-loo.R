@@ -20,6 +20,9 @@
 #' largest weights and the standard errors, is computed from the chains; in
 #' sequential fits it is the effective number of particles over their number.
 #'
+#' Rows with weights that mean copies (see [kb_weights]) count as their copies, of
+#' which one is left out at a time.
+#'
 #' @param x A fit of [srvm()], [bark()] or [kgs()].
 #' @param ... Passed on to [loo::loo.matrix()] or [loo::waic.matrix()], such as
 #'   `cores`.
@@ -50,12 +53,9 @@ NULL
 loo.kb_fit <- function(x, ...) {
   x <- checked_fit(x)
   check_loo(x, "loo")
-  log_lik <- if (is_conjugate(x)) {
-    loo_log_density(x)
-  } else {
-    rstantools::log_lik(x)
-  }
-  loo::loo(log_lik, r_eff = relative_efficiency(x, log_lik), ...)
+  log_lik <- if (is_conjugate(x)) loo_log_density(x) else one_log_lik(x)
+  out <- loo::loo(log_lik, r_eff = relative_efficiency(x, log_lik), ...)
+  criteria_of_copies(out, row_copies(x))
 }
 
 #' @rdname loo.kb_fit
@@ -63,7 +63,43 @@ loo.kb_fit <- function(x, ...) {
 waic.kb_fit <- function(x, ...) {
   x <- checked_fit(x)
   check_loo(x, "waic")
-  loo::waic(rstantools::log_lik(x), ...)
+  criteria_of_copies(loo::waic(one_log_lik(x), ...), row_copies(x))
+}
+
+# Of one copy of each row
+one_log_lik <- function(fit) {
+  rows <- prediction_rows(fit, NULL, NULL, TRUE, TRUE)
+  given_draws(fit, rows, NULL, response_log_lik)
+}
+
+#' What `loo()` and `waic()` give for the copies of rows
+#'
+#' Each copy has the criteria of its row. Copies that cannot be counted, or that
+#' are many, stay together in a line of `pointwise`.
+#' @param out Of one copy of each row.
+#' @noRd
+criteria_of_copies <- function(out, copies, most = 1e6) {
+  if (is.null(copies)) {
+    return(out)
+  }
+  names <- rownames(out$estimates)
+  n <- sum(copies)
+  mean <- copy_means(out$pointwise[, names], copies)
+  spread <- copies * sweep(out$pointwise[, names], 2, mean)^2
+  out$estimates[] <- c(n * mean, sqrt(n * colSums(spread) / spread_divisor(n)))
+  # The same under the names of earlier versions of loo
+  out[names] <- out$estimates[, 1]
+  out[paste0("se_", names)] <- out$estimates[, 2]
+  if (all(copies == round(copies)) && n <= most) {
+    rows <- rep(seq_along(copies), copies)
+    out$pointwise <- out$pointwise[rows, ]
+    out$diagnostics[] <- lapply(out$diagnostics, `[`, rows)
+    attr(out, "dims")[[2]] <- length(rows)
+  } else {
+    sums <- colnames(out$pointwise) != "influence_pareto_k"
+    out$pointwise[, sums] <- copies * out$pointwise[, sums]
+  }
+  out
 }
 
 check_loo <- function(x, what) {

@@ -6,8 +6,8 @@
 #' @param newdata New predictors as for [predict()][predict.kb_srvm]; for
 #'   `log_lik()` of a formula fit with the response. `NULL`: the training rows.
 #' @param newy For `log_lik()` of an x/y fit with `newdata`: the responses.
-#' @param weights For numeric responses of [bark()] and [srvm()]: weights of the rows of
-#'   `newdata`, see [predict.kb_bark()].
+#' @param weights Weights of the rows of `newdata`, see [kb_weights]: for numeric
+#'   responses of [bark()] and [srvm()]; for `log_lik()` also those that count copies.
 #' @param ndraws Number of draws S; by default the number of particles, or all
 #'   kept draws of the chains.
 #' @param linear,groups,offset For fits of [bark()]: see
@@ -22,8 +22,9 @@
 #'   classes of [bark()] their number from 1, and `posterior_epred()` is then an
 #'   array S x n x C of their probabilities with the levels as names),
 #'   `log_lik()` log densities or probabilities of the responses given each
-#'   draw. Draws have equal weight and are ordered chain by chain. Counts whose mean
-#'   is too large for R's generators are `NA`.
+#'   draw, of all copies of a row if weights count them. Draws have equal weight and
+#'   are ordered chain by chain. Counts whose mean is too large for R's generators
+#'   are `NA`.
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -149,7 +150,7 @@ posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, weights = NULL,
                                       re_formula = NULL, ...) {
   object <- without_groups(checked_fit(object, ...), re_formula)
-  refuse_probit_weights(object, weights)
+  refuse_row_weights(object, weights)
   rows <- prediction_rows(
     object, newdata, NULL, is.null(newdata), FALSE, weights
   )
@@ -161,11 +162,11 @@ posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, weights = NULL, ...) {
   object <- checked_fit(object, ...)
-  refuse_probit_weights(object, weights)
+  refuse_row_weights(object, weights, scored = TRUE)
   rows <- prediction_rows(
     object, newdata, newy, is.null(newdata), TRUE, weights
   )
-  given_draws(object, rows, ndraws, response_log_lik)
+  given_draws(object, rows, ndraws, copies_log_lik)
 }
 
 # bark -------------------------------------------------------------------------
@@ -190,7 +191,7 @@ posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
                                       linear = NULL, groups = NULL,
                                       offset = NULL, re_formula = NULL, ...) {
   object <- checked_fit(object, ...)
-  refuse_probit_weights(object, weights)
+  refuse_row_weights(object, weights)
   trials <- identical(object$mould$outcome, "trials")
   if (trials && !is.null(newdata)) refuse_unknown_trials(object)
   rows <- bark_rows(
@@ -207,12 +208,12 @@ log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
                             groups = NULL, offset = NULL, re_formula = NULL,
                             ...) {
   object <- checked_fit(object, ...)
-  refuse_probit_weights(object, weights)
+  refuse_row_weights(object, weights, scored = TRUE)
   rows <- bark_rows(
     object, newdata, newy, is.null(newdata), TRUE, weights,
     linear, groups, offset, re_formula
   )
-  given_draws(object, rows, ndraws, response_log_lik)
+  given_draws(object, rows, ndraws, copies_log_lik)
 }
 
 # Of fits to x and y; formulas find the numbers of trials in the data
@@ -226,11 +227,16 @@ refuse_unknown_trials <- function(fit) {
   }
 }
 
-refuse_probit_weights <- function(object, weights) {
-  if (!is.null(weights) && inherits(object, "kb_bark") && is_glm(object)) {
+# Copies of rows count in their likelihood only
+refuse_row_weights <- function(object, weights, scored = FALSE) {
+  if (is.null(weights)) {
+    return(invisible())
+  }
+  meaning <- family_of(object)$weights
+  if (is.null(meaning)) refuse_class_weights(weights)
+  if (meaning == "copies" && !scored) {
     refuse_glm_weights(object$settings$family)
   }
-  if (has_classes(object)) refuse_class_weights(weights)
 }
 
 # kgs --------------------------------------------------------------------------
@@ -288,7 +294,7 @@ log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, ...) {
   object <- checked_fit(object, ...)
   rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
-  given_draws(object, rows, ndraws, response_log_lik)
+  given_draws(object, rows, ndraws, copies_log_lik)
 }
 
 #' @export

@@ -20,6 +20,7 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
   }
   list(
     outcome = "numeric", object = object, called = called, title = title,
+    weights = "copies",
     link_label = "log mean",
     parameters = parameters,
     numbers = function(y, scaling, offset) as.double(y),

@@ -22,7 +22,7 @@ family_gaussian <- list(
     if (has_student_noise(df)) stats::pt(e, df) else stats::pnorm(e)
   },
   ends = function(y) cbind(y, y),
-  noise = TRUE, truncation = TRUE, rung_power = 4
+  noise = TRUE, weights = "precision", truncation = TRUE, rung_power = 4
 )
 
 # The same with finite degrees of freedom: never stored

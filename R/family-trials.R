@@ -13,7 +13,7 @@ family_of_trials <- function(link, inverse, counted, ...) {
     ...,
     link_label = if (link == "logit") "log odds of" else "probit of",
     sampler = paste0("binomial_", link), parameters = character(),
-    own_scales = "pooled",
+    own_scales = "pooled", weights = "copies",
     numbers = function(y, scaling, offset) counted(y),
     effects = c("response", "link"),
     expected = function(fit, f, pool, chosen) inverse(f),

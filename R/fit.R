@@ -339,7 +339,10 @@ simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
 }
 
 #' @export
-nobs.kb_fit <- function(object, ...) checked_fit(object)$time
+nobs.kb_fit <- function(object, ...) {
+  object <- checked_fit(object)
+  rows_with_copies(object$time, row_copies(object))
+}
 
 # The response of the rows processed so far, in the order given
 training_response <- function(object) {

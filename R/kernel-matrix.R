@@ -134,11 +134,12 @@ check_custom_value <- function(out, n, m) {
 bandwidth_median <- function(x, max_rows = 1000) {
   x <- check_points(x)
   max_rows <- check_count(max_rows, lower = 2)
-  n <- nrow(x)
-  if (n > max_rows) {
-    x <- x[round(seq(1, n, length.out = max_rows)), , drop = FALSE]
-  }
-  median_distance_cpp(x)
+  median_distance_cpp(x[evenly(nrow(x), max_rows), , drop = FALSE])
+}
+
+# At most `most` of the numbers to n
+evenly <- function(n, most = 1000) {
+  if (n > most) round(seq(1, n, length.out = most)) else seq_len(n)
 }
 
 # Checks ---------------------------------------------------------------------

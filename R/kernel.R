@@ -321,15 +321,16 @@ is_rotation_kernel <- function(kernel) {
 }
 
 # Replace every bandwidth "median" by its value for the points x
-kernel_resolve <- function(kernel, x) {
+kernel_resolve <- function(kernel, x, copies = NULL) {
   refuse_learn(kernel)
   if (!kernel_has(kernel, "median")) {
     return(kernel)
   }
-  kernel_fill(kernel, "median", finite_median(x))
+  kernel_fill(kernel, "median", finite_median(x, copies))
 }
 
-finite_median <- function(x) {
+finite_median <- function(x, copies = NULL) {
+  if (!is.null(copies)) x <- x[copy_rows(nrow(x), copies, evenly), , drop = FALSE]
   bandwidth <- bandwidth_median(x)
   if (!is.finite(bandwidth)) {
     refuse_precision("the median distance of the points is not finite", NULL)

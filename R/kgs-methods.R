@@ -145,9 +145,9 @@ logLik.kb_kgs <- function(object, ...) {
   object <- checked_fit(object, ...)
   coordinates <- kgs_rank(object) * kgs_functions(object)
   structure(
-    sum(stats::predict(object, type = "log_score")),
+    sum_copies(object, stats::predict(object, type = "log_score")),
     df = coordinates - 1 + length(kgs_rate_names(object)),
-    nobs = object$time, class = "logLik"
+    nobs = stats::nobs(object), class = "logLik"
   )
 }
 

@@ -150,15 +150,15 @@ noisy_data <- function(settings, x, y, weights = NULL) {
   }
   list(
     points = points, label = as.integer(y) - 1L, classes = settings$classes,
-    weight = label_weights(settings, y, weights)
+    weight = as.double(label_weights(settings, y, weights))
   )
 }
 
-# Of rows times those of their classes; empty if all are 1
+# Of rows times those of their classes; NULL if all are 1
 label_weights <- function(settings, y, weights) {
   of_class <- settings$class_weights[as.integer(y)]
-  if (is.null(of_class)) as.double(weights) else {
-    as.double(if (is.null(weights)) of_class else weights * of_class)
+  if (is.null(of_class) || is.null(weights)) c(of_class, weights) else {
+    weights * of_class
   }
 }
 

@@ -47,22 +47,26 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   nugget <- check_nugget(nugget)
   check_class(prior, "kb_kgs_prior", "`kgs_prior()`")
   check_kernel(kernel)
+  class_weights <- check_class_weights(class_weights, levels(mould$y))
+  copies <- label_weights(
+    list(class_weights = class_weights), mould$y, mould$weights
+  )
   logs <- isTRUE(scale) && learned_bandwidths(kernel) != "none"
   scaling <- scaling_learn(
     mould$x, mould$y, !isFALSE(scale),
-    logs & may_take_logs(mould)
+    logs & may_take_logs(mould), copies
   )
   x <- scaling_x(scaling, mould$x)
-  kernel <- resolve_kgs_kernel(kernel, x)
+  kernel <- resolve_kgs_kernel(kernel, x, copies)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
   method <- choose_kgs_method(method, classes, nugget, kernel)
   refuse_weights(method, mould$weights, class_weights)
   rank <- check_rank(rank, nrow(distinct), kernel, method)
   settings <- list(
     kernel = kernel, noise = noise, bias = bias, nugget = nugget,
-    method = method, prior = prior, bandwidth = median_of(kernel, x),
+    method = method, prior = prior, bandwidth = median_of(kernel, x, copies),
     scaling = scaling, scale = scale, classes = classes, rank_limit = rank,
-    class_weights = check_class_weights(class_weights, levels(mould$y))
+    class_weights = class_weights
   )
   if (learned_bandwidths(kernel) == "evidence") {
     settings$kernel <- evidence_kernel(settings, x, mould$y, mould$weights)
@@ -88,8 +92,8 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
 }
 
 # The median distance, where bandwidths are learned
-median_of <- function(kernel, x) {
-  if (learned_bandwidths(kernel) == "none") NULL else finite_median(x)
+median_of <- function(kernel, x, copies) {
+  if (learned_bandwidths(kernel) == "none") NULL else finite_median(x, copies)
 }
 
 # With the bias
@@ -160,10 +164,10 @@ check_classes_present <- function(y, arg) {
 }
 
 # The kernel for scaled points, without the bias
-resolve_kgs_kernel <- function(kernel, x) {
+resolve_kgs_kernel <- function(kernel, x, copies) {
   check_kernel_dimension(kernel, ncol(x))
   if (learned_bandwidths(kernel) == "none") {
-    return(kernel_resolve(kernel, x))
+    return(kernel_resolve(kernel, x, copies))
   }
   kernel
 }

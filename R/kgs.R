@@ -104,8 +104,8 @@
 #' @param prior Priors of a nugget and of bandwidths that are learned, see
 #'   [kgs_prior()].
 #' @param weights `NULL`, or positive numbers, one per row, looked up in `data`
-#'   first: row i stands for `weights[i]` rows (case weights). Only with the
-#'   sampler `"leapfrog"`.
+#'   first: row i stands for `weights[i]` rows (copies, see [kb_weights]). Only with
+#'   the sampler `"leapfrog"`.
 #' @param class_weights `NULL`, or a positive number for each class, by its
 #'   name: its rows count as many times, which makes it more probable. Only with
 #'   the sampler `"leapfrog"`.

@@ -107,11 +107,14 @@ noise_list <- function(shape = NA_real_, rate = NA_real_,
   )
 }
 
-noise_resolve <- function(noise, x, y, weights, groups = list()) {
+#' @param n The number of rows, with their copies.
+#' @noRd
+noise_resolve <- function(noise, x, y, weights, groups = list(),
+                          n = length(y)) {
   if (is.null(noise)) {
     sd <- min(
-      residual_sd(x, y, weights),
-      vapply(groups, function(g) within_sd(x, y, weights, g), 1)
+      residual_sd(x, y, weights, n),
+      vapply(groups, function(g) within_sd(x, y, weights, g, n), 1)
     )
     return(noise_list(1.5, noise_rate(sd)))
   }
@@ -147,16 +150,18 @@ noise_rate <- function(sd, shape = 1.5, probability = 0.9) {
 #
 # 1 for a constant y. At least 1e-4 of the sd of y, below which noise cannot be
 # resolved: y may be linear in x, and the rate must not be 0.
-residual_sd <- function(x, y, weights = NULL) {
+residual_sd <- function(x, y, weights = NULL, n = length(y)) {
   if (is.null(weights)) weights <- rep(1, length(y))
   residual <- function(design) {
     fit <- stats::lm.wfit(design, y, weights)
-    sqrt(sum(weights * fit$residuals^2) / fit$df.residual)
+    left <- n - fit$rank
+    if (fit$rank == 1) left <- spread_divisor(n)
+    if (left > 0) sqrt(sum(weights * fit$residuals^2) / left) else NaN
   }
   one <- matrix(1, length(y), 1)
   total <- residual(one)
   # Rounding is relative to the size of the values.
-  floor <- 1e-12 * sqrt(mean(weights)) * max(abs(y))
+  floor <- 1e-12 * sqrt(sum(weights) / n) * max(abs(y))
   if (!(is.finite(total) && total > floor)) {
     return(1)
   }
@@ -166,9 +171,8 @@ residual_sd <- function(x, y, weights = NULL) {
 
 # The same within groups, of which each may have its own intercept; Inf if they
 # leave too few degrees of freedom
-within_sd <- function(x, y, weights, group) {
-  n <- length(y)
-  if (is.null(weights)) weights <- rep(1, n)
+within_sd <- function(x, y, weights, group, n = length(y)) {
+  if (is.null(weights)) weights <- rep(1, length(y))
   left <- n - length(unique(group)) - ncol(x)
   if (left < max(5, n / 10)) {
     return(Inf)

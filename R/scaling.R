@@ -12,23 +12,24 @@ NULL
 #' @param scale `FALSE` leaves x and y untouched: no centring either.
 #' @param logs Take logarithms of skewed predictors first? One flag, or one per
 #'   column.
+#' @param copies NULL, or how many rows each stands for, see R/weights.R.
 #' @return List of `x_center`, `x_scale` (length p), `y_center`, `y_scale` and,
 #'   if there are any logarithms, `x_log`. With a kernel of the user's own
 #'   [srvm()] adds its `map`, see `custom_map()`.
 #' @noRd
-scaling_learn <- function(x, y, scale = TRUE, logs = FALSE) {
+scaling_learn <- function(x, y, scale = TRUE, logs = FALSE, copies = NULL) {
   s <- list(
     x_center = rep(0, ncol(x)), x_scale = rep(1, ncol(x)),
     y_center = 0, y_scale = 1
   )
   if (scale) {
-    if (any(logs)) s$x_log <- logs_learn(x, logs)
+    if (any(logs)) s$x_log <- logs_learn(x, logs, copies)
     x <- take_logs(s$x_log, x, seq_len(ncol(x)))
-    moments <- column_moments(x)
+    moments <- column_moments(x, copies)
     s$x_center <- moments$center
     s$x_scale <- moments$scale
     if (!is.null(y) && !is.factor(y)) {
-      moments <- column_moments(as.matrix(y))
+      moments <- column_moments(as.matrix(y), copies)
       s$y_center <- moments$center
       s$y_scale <- moments$scale
     }
@@ -50,13 +51,17 @@ check_scale <- function(scale) {
 # The columns are brought to a maximum of 1 first, so that no sum or square
 # overflows. A constant column, or a single row, gets scale 1; "constant" is
 # relative to the size of the values, as rounding is.
-column_moments <- function(x) {
+column_moments <- function(x, copies = NULL) {
   size <- if (nrow(x) > 0) apply(abs(x), 2, max) else rep(0, ncol(x))
   unit <- ifelse(size > 0, size, 1)
   z <- sweep(x, 2, unit, "/")
-  center <- colMeans(z)
+  center <- copy_means(z, copies)
   z <- sweep(z, 2, center)
-  sd <- sqrt(colSums(z^2) / max(nrow(x) - 1, 1))
+  sd <- if (is.null(copies)) {
+    sqrt(colSums(z^2) / max(nrow(x) - 1, 1))
+  } else {
+    sqrt(colSums(copies * z^2) / spread_divisor(sum(copies)))
+  }
   constant <- unname(sd <= 1e-12)
   list(
     center = as.double(center * unit), constant = constant,
@@ -85,9 +90,9 @@ scaling_numbers <- function(s, x, columns = seq_len(ncol(x))) {
 # in any units. Beyond that end it continues as a straight line.
 #
 # Few values and moderate skewness are left alone.
-logs_learn <- function(x, which = TRUE) {
+logs_learn <- function(x, which = TRUE, copies = NULL) {
   each <- Map(function(l, may) {
-    if (may) log_of(x[, l]) else no_log
+    if (may) log_of(x[, l], copies) else no_log
   }, seq_len(ncol(x)), rep_len(which, ncol(x)))
   out <- list(
     side = vapply(each, `[[`, 0, 1), from = vapply(each, `[[`, 0, 2),
@@ -109,23 +114,24 @@ may_take_logs <- function(mould) {
 
 no_log <- c(0, 0, 1)
 
-log_of <- function(v, least = 1, values = 6) {
+log_of <- function(v, copies = NULL, least = 1, values = 6) {
   if (length(unique(v)) < values || !is.finite(diff(range(v)))) {
     return(no_log)
   }
-  before <- skewness(v)
+  before <- skewness(v, copies)
   if (abs(before) <= least) {
     return(no_log)
   }
   side <- sign(before)
   from <- min(side * v)
-  unit <- stats::median(side * v - from)
-  if (unit == 0) unit <- mean(side * v - from)
-  after <- skewness(log1p((side * v - from) / unit))
+  unit <- copy_quantiles(side * v - from, 0.5, copies)
+  if (unit == 0) unit <- copy_means(cbind(side * v - from), copies)
+  after <- skewness(log1p((side * v - from) / unit), copies)
   if (abs(after) < abs(before)) c(side, from, unit) else no_log
 }
 
-skewness <- function(v) {
+skewness <- function(v, copies = NULL) {
+  mean <- function(v) copy_means(cbind(v), copies)
   v <- v - mean(v)
   v <- v / max(abs(v))
   mean(v^3) / mean(v^2)^1.5

@@ -67,9 +67,10 @@ void GlmState::compute_fit(const TermValues& terms) {
 }
 
 double GlmState::kernel_mean() const {
+  const Eigen::VectorXd& weights = data_->weights;
   double sum = 0;
-  for (int j = 0; j < size(); ++j) sum += beta_[j] * column(j).mean();
-  return sum;
+  for (int j = 0; j < size(); ++j) sum += beta_[j] * weights.dot(column(j));
+  return sum / weights.sum();
 }
 
 Eigen::VectorXd GlmState::make_column(const Place& place) const {
