@@ -25,12 +25,12 @@ bark_values_cpp <- function(draws, x, train, what, chosen) {
     .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen)
 }
 
-bark_partial_projected_cpp <- function(draws, points, varied, x, what, chosen) {
-    .Call(`_kernelbayes_bark_partial_projected_cpp`, draws, points, varied, x, what, chosen)
+bark_partial_projected_cpp <- function(draws, points, varied, rows, x, what, chosen) {
+    .Call(`_kernelbayes_bark_partial_projected_cpp`, draws, points, varied, rows, x, what, chosen)
 }
 
-bark_partial_cpp <- function(draws, points, varied, x, what, chosen) {
-    .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, x, what, chosen)
+bark_partial_cpp <- function(draws, points, varied, rows, x, what, chosen) {
+    .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, rows, x, what, chosen)
 }
 
 camera_rays_cpp <- function(rotations, room, side) {

@@ -8,38 +8,78 @@ effect_least <- 0.01
 #'
 #' Its values are permuted among rows; the change is the root mean square over
 #' rows. Draws take turns with `n_orders` permutations, determined by the seed of
-#' the fit. For several classes f is a field minus the mean of all fields, on
-#' which probabilities depend.
-#' @param pools List of pools, one per field.
-#' @param class Number of the field; NULL: any of them.
-#' @param chosen Draws by number; `inputs` predictors by number.
+#' the fit, the same for predictors that share a first column.
+#' @param values Function of rows and draws by number: a list of matrices, one
+#'   per field, points x draws. The largest change of a field counts.
+#' @param chosen Draws by number; `inputs` from `permuted_inputs()`.
 #' @return Matrix, `chosen` x `inputs`.
 #' @noRd
-bark_changes <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
-  rows <- copy_rows(nrow(fit$data$x), row_copies(fit), function(n) {
-    spread_over(n, min(n, most_rows))
-  })
-  x <- fit$data$x[rows, , drop = FALSE]
+changes_when_permuted <- function(fit, values, chosen, inputs) {
+  x <- change_rows(fit)
   turns <- split(seq_along(chosen), permutation_turns(length(chosen)))
   orders <- with_local_seed(fit$seed, lapply(turns, function(turn) {
     matrix(replicate(ncol(x), sample.int(nrow(x))), nrow(x))
   }))
-  of <- if (is.null(class)) seq_along(pools) else class
   out <- matrix(0, length(chosen), length(inputs))
   for (turn in seq_along(turns)) {
     draws <- chosen[turns[[turn]]]
-    base <- relative_fields(fit, x, pools, draws)
-    out[turns[[turn]], ] <- vapply(inputs, function(l) {
-      permuted <- x
-      # Several inputs are permuted together.
-      permuted[, l] <- x[orders[[turn]][, l[[1]]], l]
-      moved <- relative_fields(fit, permuted, pools, draws)
-      do.call(pmax, lapply(of, function(k) {
-        sqrt(colMeans((moved[[k]] - base[[k]])^2))
-      }))
+    base <- values(x, draws)
+    out[turns[[turn]], ] <- vapply(inputs, function(input) {
+      order <- orders[[turn]][, input$first]
+      moved <- values(input$permute(x, order), draws)
+      do.call(pmax, Map(function(moved, base) {
+        sqrt(colMeans((moved - base)^2))
+      }, moved, base))
     }, numeric(length(draws)))
   }
   out
+}
+
+# The numbers of the rows among which values are permuted, and their inputs
+spread_rows_of <- function(fit, most = 100) {
+  copy_rows(nrow(fit$data$x), row_copies(fit), function(n) {
+    spread_over(n, min(n, most))
+  })
+}
+
+change_rows <- function(fit) {
+  fit$data$x[spread_rows_of(fit), , drop = FALSE]
+}
+
+#' Functions that permute each variable, or each column
+#' @return List, named, of lists of `permute` and `first`, the number of the
+#'   first column.
+#' @noRd
+permuted_inputs <- function(fit, by = "variable") {
+  mould <- fit$mould
+  if (by == "column") {
+    columns <- stats::setNames(seq_along(mould$x_names), mould$x_names)
+    return(lapply(columns, permuted_together))
+  }
+  columns <- variable_columns(mould, beside = FALSE)
+  Map(function(permute, columns) {
+    list(permute = permute, first = columns[[1]])
+  }, permute_variables(
+    mould, pick_rows(variable_frame(fit), spread_rows_of(fit)), beside = FALSE
+  ), columns)
+}
+
+permuted_together <- function(columns) {
+  list(permute = permute_columns(columns), first = columns[[1]])
+}
+
+#' The change of the fields of `bark()`
+#'
+#' For several classes f is a field minus the mean of all fields, on which
+#' probabilities depend.
+#' @param pools List of pools, one per field.
+#' @param class Number of the field; NULL: any of them.
+#' @noRd
+bark_changes <- function(fit, pools, class, chosen, inputs) {
+  of <- if (is.null(class)) seq_along(pools) else class
+  changes_when_permuted(fit, function(x, draws) {
+    relative_fields(fit, x, pools, draws)[of]
+  }, chosen, inputs)
 }
 
 # The permutation of each draw, by number
@@ -104,7 +144,7 @@ spread_draws <- function(fit, ndraws) {
 #' @param prior_draws 0: none.
 #' @noRd
 effect_table <- function(fit, pools, class = NULL, ndraws = 400,
-                         inputs = seq_len(ncol(fit$data$x)),
+                         inputs = permuted_inputs(fit),
                          prior_draws = ndraws) {
   chosen <- spread_draws(fit, ndraws)
   changes <- bark_changes(fit, pools, class, chosen, inputs)
@@ -113,7 +153,8 @@ effect_table <- function(fit, pools, class = NULL, ndraws = 400,
   chains <- length(fit_runs(fit))
   out <- data.frame(
     share = colMeans(share), share_se = permuted_errors(share, chains),
-    effect = colMeans(effect), effect_se = permuted_errors(effect, chains)
+    effect = colMeans(effect), effect_se = permuted_errors(effect, chains),
+    row.names = names(inputs)
   )
   if (prior_draws > 0) {
     prior <- with_local_seed(fit$seed, {
@@ -136,23 +177,27 @@ monte_carlo_errors <- function(draws, chains) {
   out
 }
 
-#' The predictors that matter most: from few draws, and if there are many
-#' predictors only for those with large scales
+#' The variables that matter most: from few draws, and if there are many
+#' variables only for those with large scales
+#' @param scales Of columns.
 #' @param by `"effect"` or `"share"`.
-#' @return Numbers of predictors, the first first, named by the probability of an
-#'   effect, or the share.
+#' @return The probability of an effect, or the share, named by variables, the
+#'   first first.
 #' @noRd
 leading_inputs <- function(fit, pools, scales, by = leading_by(fit), most = 12) {
   x <- scaling_x(fit$settings$scaling, fit$data$x)
   variance <- colMeans(sweep(x, 2, colMeans(x))^2)
   size <- colMeans(1 - exp(-scales * rep(variance, each = nrow(scales))))
-  inputs <- utils::head(order(-size), most)
+  size <- vapply(variable_columns(fit$mould, FALSE), function(columns) {
+    max(size[columns])
+  }, 0)
+  first <- names(utils::head(sort(-size), most))
   value <- effect_table(
     fit, pools,
-    ndraws = 100, inputs = inputs, prior_draws = 0
+    ndraws = 100, inputs = permuted_inputs(fit)[first], prior_draws = 0
   )[[by]]
-  order <- order(-value, -size[inputs])
-  stats::setNames(inputs[order], value[order])
+  value <- stats::setNames(value, first)
+  value[order(-value, -size[first])]
 }
 
 # Where kernels have scales of their own, most of them contain something of every

@@ -49,14 +49,16 @@ logLik.kb_bark_multinomial <- function(object, ...) {
 importance.kb_bark_multinomial <- function(object, level = 0.9,
                                            method = c(
                                              "inclusion", "permutation"
-                                           ), ndraws = NULL, class = NULL,
-                                           ...) {
+                                           ), ndraws = NULL,
+                                           by = c("variable", "column"),
+                                           class = NULL, ...) {
+  by <- check_choice(by, c("variable", "column"))
   method <- check_choice(method, c("inclusion", "permutation"))
   if (method == "permutation") {
     if (!is.null(class)) {
       bad_argument(class, "class", "NULL with permutations")
     }
-    return(bark_permutation(object, level, ndraws, ...))
+    return(bark_permutation(object, level, ndraws, by, ...))
   }
   object <- checked_fit(object, ...)
   level <- check_number(level, 0, 1, open = TRUE)
@@ -65,10 +67,11 @@ importance.kb_bark_multinomial <- function(object, level = 0.9,
   if (!is.null(class)) {
     class <- match(check_choice(class, names(fields)), names(fields))
   }
-  scale_table(
-    object, fields_scales(object, fields, class), level,
-    effect_table(object, unname(fields), class, ndraws)
+  effects <- effect_table(
+    object, unname(fields), class, ndraws, permuted_inputs(object, by)
   )
+  parts <- scales_by(object, fields_scales(object, fields, class), by)
+  scale_table(object, parts, level, effects)
 }
 
 # As `input_scales()`, the largest over fields

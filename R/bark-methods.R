@@ -181,25 +181,25 @@ inputs_line <- function(x, show, most = 4) {
   } else {
     input_scales(x)
   }
-  mean <- colMeans(parts$scales)
   # Equal scales without selection do not distinguish predictors.
   if (!has_directions(x) && prior$type == "equal") {
-    return(paste("equal scales of", show(mean[[1]])))
+    return(paste("equal scales of", show(mean(parts$scales[, 1]))))
+  }
+  if (!keeps_variables(x$mould)) {
+    return("see importance(by = \"column\")")
   }
   if (has_own_scales(x) || bark_selects(prior$type)) {
     pools <- if (fields) unname(field_pools(x)) else list(parts$pool)
-    first <- leading_inputs(x, pools, parts$scales)
-    value <- as.double(names(first))
+    value <- leading_inputs(x, pools, parts$scales)
     what <- if (leading_by(x) == "share") "share of change: " else "P(effect): "
   } else {
-    first <- order(-mean)
-    value <- mean[first]
+    scales <- scales_by(x, parts, "variable")$scales
+    names <- names(variable_columns(x$mould, beside = FALSE))
+    value <- sort(stats::setNames(colMeans(scales), names), decreasing = TRUE)
     what <- if (has_directions(x)) "share: " else "mean lambda: "
   }
-  shown <- seq_len(min(most, length(first)))
-  as_many_as_fit(paste(
-    x$mould$x_names[first[shown]], vapply(value[shown], show, "")
-  ), what)
+  value <- utils::head(value, most)
+  as_many_as_fit(paste(names(value), vapply(value, show, "")), what)
 }
 
 # Summary ----------------------------------------------------------------------

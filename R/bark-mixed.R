@@ -222,30 +222,11 @@ wide_x <- function(fit, rows = NULL) {
 }
 
 # Rows over which effects are averaged
-effect_x <- function(fit) wide_x(fit, training_rows(fit))
-
-# A variable that other terms use too cannot be set by its columns alone
-refuse_shared_variable <- function(fit, variable) {
-  recipe <- fit$mould$mixed
-  if (is.null(recipe) || !is.character(variable)) {
-    return(invisible())
+effect_x <- function(fit) {
+  if (inherits(fit, "kb_kbr")) {
+    return(fit$data$observations)
   }
-  labels <- attr(recipe$linear$terms, "term.labels")
-  others <- unlist(lapply(setdiff(labels, variable), function(label) {
-    all.vars(str2lang(label))
-  }))
-  used <- c(
-    others, unlist(lapply(recipe$groups, function(g) all.vars(g$terms))),
-    unlist(lapply(recipe$offsets, all.vars)), recipe$names
-  )
-  shared <- intersect(variable, used)
-  if (length(shared) > 0) {
-    kb_abort(c(
-      "{.arg variable} must not be in another term of the formula.",
-      x = "{.val {shared}} is.",
-      i = "{.fn predict} on rows that differ in it gives its effect."
-    ), "argument", argument = "variable")
-  }
+  wide_x(fit, training_rows(fit))
 }
 
 # The parts of such rows

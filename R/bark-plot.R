@@ -115,13 +115,13 @@ fields_picture <- function(x, n) {
     ), "not_defined")
   }
   probability <- function(points) fields_drawn_probability(x, points)
-  if (ncol(x$data$x) == 1) {
-    return(class_curves_picture(x, n, probability, centre_ticks(x)))
+  if (has_one_variable(x)) {
+    along <- curve_along(x, if (is.null(n)) 200 else n)
+    return(class_curves_picture(x, along, probability, centre_ticks(x, along)))
   }
   # All classes are equally probable everywhere.
   refuse_prior_only(x, "plot")
-  plane <- unname(leading_of_fields(x)[1:2])
-  plane_picture(x, plane, if (is.null(n)) 50 else n, probability)
+  leading_picture(x, names(leading_of_fields(x)), n, 50, probability)
 }
 
 # Class probabilities at points in their own units, from some of the draws

@@ -27,7 +27,9 @@ with_centres_only <- function(fit) {
   fit$data <- lapply(fit$data, function(part) {
     if (is.null(part)) NULL else pick_rows(part, rows)
   })
-  fit$mould[c("row_names", "omitted")] <- list(NULL, integer())
+  fit$mould[c("row_names", "variables", "omitted")] <- list(
+    NULL, NULL, integer()
+  )
   fit$settings$prior$centre_weights <- NULL
   fit$request[c("linear", "groups")] <- list(NULL)
   fit$request$prior["centres"] <- list(NULL)

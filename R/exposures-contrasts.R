@@ -6,19 +6,13 @@ contrasts_of <- function(points, sign, of, table) {
   list(points = do.call(rbind, points), sign = sign, of = of, table = table)
 }
 
-# All inputs at a quantile, factors at their most frequent level
-quantile_point <- function(fit, q) {
-  x <- fit$data$x
-  out <- apply(x, 2, stats::quantile, q, names = FALSE)
-  for (columns in factor_inputs(fit)) {
-    out[columns] <- 0
-    out[[most_frequent(x, columns)]] <- 1
-  }
-  out
-}
-
-most_frequent <- function(x, columns) {
-  columns[[which.max(colSums(x[, columns, drop = FALSE]))]]
+# All exposures at a quantile
+quantile_point <- function(x, q) {
+  coded <- colnames(x) %in% attr(x, "coded")
+  out <- Map(function(j, coded) part_quantiles(x[, j], q, coded),
+    seq_along(coded), coded
+  )
+  stats::setNames(unlist(out), colnames(x))
 }
 
 #' Lines with a point and a base each
@@ -31,9 +25,12 @@ differences <- function(points, base, table) {
   )
 }
 
-curve_values <- function(fit, name, n) {
-  ends <- range(fit$data$x[, name])
-  seq(ends[[1]], ends[[2]], length.out = n)
+curve_values <- function(x, name, n) {
+  v <- x[, name]
+  if (name %in% attr(x, "coded")) {
+    return(part_quantiles(v, seq(0, 1, length.out = n), TRUE))
+  }
+  seq(min(v), max(v), length.out = n)
 }
 
 with_value <- function(point, name, value) {
@@ -41,10 +38,12 @@ with_value <- function(point, name, value) {
   point
 }
 
-curve_contrasts <- function(fit, exposures, setting) {
-  base <- quantile_point(fit, setting$at)
+curve_contrasts <- function(x, exposures, setting) {
+  base <- quantile_point(x, setting$at)
   table <- do.call(rbind, lapply(exposures, function(name) {
-    data.frame(exposure = name, value = curve_values(fit, name, setting$n))
+    data.frame(
+      exposure = name, value = unique(curve_values(x, name, setting$n))
+    )
   }))
   points <- Map(function(name, value) with_value(base, name, value),
     table$exposure, table$value
@@ -52,24 +51,24 @@ curve_contrasts <- function(fit, exposures, setting) {
   differences(points, rep(list(base), nrow(table)), table)
 }
 
-pair_contrasts <- function(fit, exposures, setting) {
+pair_contrasts <- function(x, exposures, setting) {
   if (length(exposures) < 2) {
     bad_argument(exposures, "exposures", "two names or more")
   }
-  base <- quantile_point(fit, setting$at)
+  base <- quantile_point(x, setting$at)
   table <- expand.grid(
     value = seq_len(setting$n), quantile = setting$fixed, other = exposures,
     exposure = exposures, stringsAsFactors = FALSE, KEEP.OUT.ATTRS = FALSE
   )
   table <- table[table$exposure != table$other, 4:1]
   grids <- lapply(stats::setNames(nm = exposures), curve_values,
-    fit = fit, n = setting$n
+    x = x, n = setting$n
   )
   table$value <- unlist(Map(function(name, i) grids[[name]][[i]],
     table$exposure, table$value
   ), use.names = FALSE)
   points <- Map(function(name, other, q, value) {
-    fixed <- stats::quantile(fit$data$x[, other], q, names = FALSE)
+    fixed <- quantile_point(x, q)[[other]]
     with_value(with_value(base, other, fixed), name, value)
   }, table$exposure, table$other, table$quantile, table$value)
   rownames(table) <- NULL
@@ -77,36 +76,37 @@ pair_contrasts <- function(fit, exposures, setting) {
 }
 
 
-overall_contrasts <- function(fit, exposures, setting) {
-  base <- quantile_point(fit, setting$at)
+overall_contrasts <- function(x, exposures, setting) {
+  base <- quantile_point(x, setting$at)
   points <- lapply(setting$quantiles, function(q) {
-    base[exposures] <- quantile_point(fit, q)[exposures]
+    base[exposures] <- quantile_point(x, q)[exposures]
     base
   })
   table <- data.frame(
-    exposure = exposures_label(fit, exposures), quantile = setting$quantiles
+    exposure = exposures_label(x, exposures), quantile = setting$quantiles
   )
   differences(points, rep(list(base), length(points)), table)
 }
 
 # The exposure at both quantiles of the contrast, the others at q
-single_pair <- function(fit, name, q, setting) {
-  at <- quantile_point(fit, q)
-  ends <- contrast_ends(fit, name, setting$contrast)
+single_pair <- function(x, name, q, setting) {
+  at <- quantile_point(x, q)
+  ends <- contrast_ends(x, name, setting$contrast)
   list(
     low = with_value(at, name, ends[[1]]),
     high = with_value(at, name, ends[[2]])
   )
 }
 
-contrast_ends <- function(fit, name, contrast) {
-  stats::quantile(fit$data$x[, name], contrast, names = FALSE)
+contrast_ends <- function(x, name, contrast) {
+  c(quantile_point(x, contrast[[1]])[[name]],
+    quantile_point(x, contrast[[2]])[[name]])
 }
 
 # Below a limit of detection, for instance
-tell_tied_contrasts <- function(fit, exposures, contrast) {
+tell_tied_contrasts <- function(x, exposures, contrast) {
   tied <- Filter(function(name) {
-    diff(contrast_ends(fit, name, contrast)) == 0
+    diff(contrast_ends(x, name, contrast)) == 0
   }, exposures)
   if (length(tied) > 0) {
     kb_inform(c(
@@ -117,13 +117,13 @@ tell_tied_contrasts <- function(fit, exposures, contrast) {
   }
 }
 
-single_contrasts <- function(fit, exposures, setting) {
+single_contrasts <- function(x, exposures, setting) {
   table <- expand.grid(
     fixed = setting$fixed, exposure = exposures, stringsAsFactors = FALSE,
     KEEP.OUT.ATTRS = FALSE
   )[2:1]
-  tell_tied_contrasts(fit, exposures, setting$contrast)
-  pairs <- Map(function(name, q) single_pair(fit, name, q, setting),
+  tell_tied_contrasts(x, exposures, setting$contrast)
+  pairs <- Map(function(name, q) single_pair(x, name, q, setting),
     table$exposure, table$fixed
   )
   differences(
@@ -131,12 +131,12 @@ single_contrasts <- function(fit, exposures, setting) {
   )
 }
 
-interaction_contrasts <- function(fit, exposures, setting) {
-  tell_tied_contrasts(fit, exposures, setting$contrast)
+interaction_contrasts <- function(x, exposures, setting) {
+  tell_tied_contrasts(x, exposures, setting$contrast)
   ends <- range(setting$fixed)
   points <- lapply(exposures, function(name) {
-    more <- single_pair(fit, name, ends[[2]], setting)
-    less <- single_pair(fit, name, ends[[1]], setting)
+    more <- single_pair(x, name, ends[[2]], setting)
+    less <- single_pair(x, name, ends[[1]], setting)
     list(more$high, more$low, less$high, less$low)
   })
   contrasts_of(
@@ -146,13 +146,13 @@ interaction_contrasts <- function(fit, exposures, setting) {
   )
 }
 
-contrast_bands <- function(fit, contrasts, plan, setting, ndraws) {
+contrast_bands <- function(fit, frame, contrasts, setting, ndraws) {
   pool <- bark_pool(fit)
   chosen <- equal_weight_draws(fit, pool, ndraws)
   exposures <- unique(contrasts$table$exposure)
   keep_run({
     out <- map_tasks(as.list(exposures), "exposure_bands_of", list(
-      fit = fit, contrasts = contrasts, plan = plan, setting = setting,
+      fit = fit, contrasts = contrasts, frame = frame, setting = setting,
       pool = pool, chosen = chosen
     ), backend = NULL)
     report_tasks(
@@ -173,7 +173,8 @@ exposure_bands_of <- function(name, shared) {
   # A point is used by many lines.
   distinct <- unique(points)
   place <- match(row_keys(points), row_keys(distinct))
-  f <- exposure_values(fit, distinct, shared$plan, shared$pool, shared$chosen)
+  rows <- exposure_rows(fit, shared$frame, distinct)
+  f <- bark_values(fit, rows, shared$pool, "draw", shared$chosen)$mean
   draws <- rowsum(
     shared$contrasts$sign[used] * f[place, , drop = FALSE],
     shared$contrasts$of[used]

@@ -11,13 +11,14 @@
 #' f is h, the sum of kernels, plus what stands beside it. Linear terms and
 #' offsets that do not depend on an exposure cancel. Those that do count: in
 #' `y ~ kernels(pb, cd) + pb + age` the effect of `pb` has its line, and
-#' likewise for `log(pb)`, `poly(pb, 2)` or `pb:cd`. In interactions with other
-#' variables (`pb:age`) these are at their median or most frequent level, which
-#' `print()` says. Coefficients of groups are 0. Effects are thus differences of
+#' likewise for `log(pb)`, `poly(pb, 2)` or `pb:cd`. Exposures are variables of
+#' the data: in `kernels(log(pb), pb:cd)` they are `pb` and `cd`. In interactions
+#' with other variables (`pb:age`) these are at their median or most frequent
+#' level, which `print()` says. Coefficients of groups are 0. Effects are thus differences of
 #' draws of `predict(type = "draws", re_formula = NA)` at two rows.
 #'
 #' Factors inside `kernels()` are not exposures: they stay at their most
-#' frequent level. Fits with `prior_only = TRUE` have medians as `mean`, and no
+#' frequent level. Ordered ones are, with scores 1, 2, ... that occur. Fits with `prior_only = TRUE` have medians as `mean`, and no
 #' `sd`, since f has no mean under the prior.
 #'
 #' @section Inclusion: `effect` and `share` are about kernels only, without
@@ -54,7 +55,8 @@
 #'   * `"inclusion"`: posterior probabilities that exposures have an effect, and
 #'     their shares of the change of h; then the same for the exposures of each
 #'     `kernels()` together, if there are several.
-#' @param exposures Names of exposures; `NULL`: all numeric inputs of kernels.
+#' @param exposures Names of exposures; `NULL`: all numbers among the variables
+#'   of kernels.
 #'   For `"overall"` those that move together, while others stay at `at`;
 #'   otherwise those that are shown.
 #' @param at,fixed,quantiles,contrast Quantiles over the rows of the fit,
@@ -82,8 +84,7 @@
 #' @section Errors: `kb_error_argument` for unknown exposures, quantiles outside
 #'   of 0 and 1, and arguments that the `type` does not use;
 #'   `kb_error_not_defined` for fits without kernels, with several unordered
-#'   classes, and of other engines, and where a linear term changes with an
-#'   exposure that kernels have in another form only (`kernels(log(pb)) + pb`).
+#'   classes, and of other engines.
 #'   After an interrupt the result has the finished exposures
 #'   (`kb_warning_interrupted`); `kb_error_interrupted` if there is none.
 #' @references
@@ -131,9 +132,12 @@ exposure_effects.kb_bark <- function(object, type = c(
   level <- check_number(level, 0, 1, open = TRUE)
   refuse_no_kernels(object, "exposure_effects")
   refuse_class_exposures(object)
-  exposures <- check_exposures(object, exposures)
+  frame <- variable_frame(object)
+  x <- exposure_matrix(object, frame)
+  exposures <- check_exposures(object, exposures, colnames(x))
   if (type == "inclusion") {
     ndraws <- check_ndraws(ndraws)
+    exposures <- unique(vapply(exposures, part_owner, "", frame = frame))
     return(exposure_table(
       whole_stage(
         exposure_inclusion(object, exposures, ndraws), "the effects of inputs"
@@ -148,18 +152,19 @@ exposure_effects.kb_bark <- function(object, type = c(
     contrast = sort(check_quantiles(contrast, 2)), n = check_count(n, 2),
     median = lacks_mean(object, "link")
   )
-  exposure_bands(object, exposures, setting, check_ndraws(ndraws))
+  exposure_bands(object, frame, x, exposures, setting, check_ndraws(ndraws))
 }
 
-exposure_bands <- function(fit, exposures, setting, ndraws) {
-  plan <- linear_plan(fit, exposures)
-  setting$notes <- effect_notes(fit, exposures, plan)
+#' @param x From `exposure_matrix()`.
+#' @noRd
+exposure_bands <- function(fit, frame, x, exposures, setting, ndraws) {
+  setting$notes <- effect_notes(fit, frame, x, exposures)
   contrasts <- switch(setting$type,
     curves = curve_contrasts, pairs = pair_contrasts,
     overall = overall_contrasts, single = single_contrasts,
     interactions = interaction_contrasts
-  )(fit, exposures, setting)
-  exposure_table(contrast_bands(fit, contrasts, plan, setting, ndraws), fit,
+  )(x, exposures, setting)
+  exposure_table(contrast_bands(fit, frame, contrasts, setting, ndraws), fit,
     setting
   )
 }
@@ -208,20 +213,7 @@ refuse_unused_exposure_arguments <- function(type, given, ...) {
   refuse_ignored(type, "none", given, used, "exposure_effects")
 }
 
-# Columns of indicators of each factor among the inputs
-factor_inputs <- function(fit) {
-  out <- lapply(stats::setNames(nm = names(fit$mould$columns)), function(name) {
-    indicator_columns(fit, name)
-  })
-  Filter(Negate(is.null), out)
-}
-
-exposure_names <- function(fit) {
-  setdiff(fit$mould$x_names, unlist(factor_inputs(fit)))
-}
-
-check_exposures <- function(fit, exposures) {
-  known <- exposure_names(fit)
+check_exposures <- function(fit, exposures, known) {
   if (length(known) == 0) {
     kb_abort("{.fn exposure_effects} needs numeric inputs of kernels.",
       "not_defined"
@@ -230,18 +222,7 @@ check_exposures <- function(fit, exposures) {
   if (is.null(exposures)) {
     return(known)
   }
-  if (!is.character(exposures) || length(exposures) == 0) {
-    bad_argument(exposures, "exposures", "NULL or names of inputs of kernels")
-  }
-  odd <- setdiff(exposures, known)
-  if (length(odd) > 0) {
-    kb_abort(c(
-      "{.arg exposures} must be among the numeric inputs of kernels:
-       {.val {known}}.",
-      x = "{.val {odd}} {?is/are} not."
-    ), "argument", argument = "exposures", value = odd)
-  }
-  unique(exposures)
+  unique(check_variables(fit$mould, exposures, known, arg = "exposures"))
 }
 
 check_quantiles <- function(q, length = NULL, arg = rlang::caller_arg(q)) {
@@ -265,9 +246,9 @@ check_quantiles <- function(q, length = NULL, arg = rlang::caller_arg(q)) {
 }
 
 # Those that move together
-exposures_label <- function(fit, exposures, most = 4) {
+exposures_label <- function(x, exposures, most = 4) {
   more <- length(exposures) - most
-  if (length(exposures) == length(exposure_names(fit))) {
+  if (length(exposures) == ncol(x)) {
     "all"
   } else if (more > 1) {
     paste(toString(utils::head(exposures, most)), "and", more, "more")
@@ -281,25 +262,27 @@ exposures_label <- function(fit, exposures, most = 4) {
 exposure_inclusion <- function(fit, exposures, ndraws) {
   ndraws <- if (is.null(ndraws)) 400 else ndraws
   pool <- bark_pool(fit)
-  inputs <- match(exposures, fit$mould$x_names)
   fields <- fit$mould$fields
   # Equal ones under the prior should look equal.
   effects <- function(of) {
     effect_table(fit, list(pool), NULL, ndraws, of, max(ndraws, 4000))
   }
   # Shares are of the change with all inputs.
-  each <- effects(seq_along(fit$mould$x_names))[inputs, ]
+  each <- effects(permuted_inputs(fit))[exposures, ]
+  columns <- variable_columns(fit$mould, beside = FALSE)[exposures]
   kernels <- if (is.null(fields)) NA_character_ else {
-    vapply(inputs, function(l) {
-      names(fields)[[which(vapply(fields, function(f) l %in% f, NA))[[1]]]]
+    vapply(columns, function(own) {
+      names(fields)[[which(vapply(fields, function(f) any(own %in% f), NA))[[1]]]]
     }, "")
   }
   wanted <- c("share", "share_se", "effect", "effect_se", "effect_prior")
-  out <- data.frame(exposure = exposures, kernels = kernels, each[wanted])
+  out <- data.frame(exposure = exposures, kernels = kernels, each[wanted],
+    row.names = NULL
+  )
   if (is.null(fields)) {
     return(out)
   }
-  together <- effects(unname(fields))
+  together <- effects(unname(lapply(fields, permuted_together)))
   rbind(out, data.frame(
     exposure = "all", kernels = names(fields), together[wanted]
   ))

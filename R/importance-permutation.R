@@ -5,12 +5,13 @@
 importance.kb_fit <- function(object, level = 0.9, method = "permutation",
                               newdata = NULL, newy = NULL, loss = NULL,
                               permutations = 10, ndraws = 200, seed = NULL,
-                              ...) {
+                              by = c("variable", "column"), ...) {
   object <- checked_fit(object, ...)
   method <- check_choice(method, "permutation")
   permutation_importance(
     object, check_number(level, 0, 1, open = TRUE), newdata, newy, loss,
-    check_count(permutations, 1), check_count(ndraws, 1), seed
+    check_count(permutations, 1), check_count(ndraws, 1), seed,
+    check_choice(by, c("variable", "column"))
   )
 }
 
@@ -29,7 +30,7 @@ importance.kb_tdsmc <- function(object, ...) not_defined_td("importance")
 
 # Arguments as in `importance()`, checked except those of the data
 permutation_importance <- function(object, level, newdata, newy, loss,
-                                   permutations, ndraws, seed) {
+                                   permutations, ndraws, seed, by) {
   loss <- check_loss(object, loss)
   rows <- rows_with_response(object, newdata, newy)
   pool <- posterior_pool(object)
@@ -41,19 +42,19 @@ permutation_importance <- function(object, level, newdata, newy, loss,
     seed, replicate(permutations, sample.int(n), simplify = FALSE)
   )
   base <- draw_losses(object, rows, draws, loss)
-  groups <- predictor_groups(object)
+  permutes <- permutations_by(object, by, rows)
   keep_run({
     # All variables of a permutation before the next, so that variables can be
     # compared after an interrupt.
     out <- map_tasks(orders, "permuted_rises", list(
       fit = object, rows = rows, draws = draws, loss = loss, base = base,
-      groups = groups
+      permutes = permutes
     ), backend = NULL)
     report_tasks(
       sum(out$done), permutations, "permutation", "The importance is from these."
     )
   })
-  rises <- lapply(stats::setNames(nm = names(groups)), function(name) {
+  rises <- lapply(stats::setNames(nm = names(permutes)), function(name) {
     do.call(cbind, lapply(out$values[out$done], `[[`, name))
   })
   rise_table(rises, draws$weights, level, loss, sum(draws$weights * base))
@@ -62,8 +63,8 @@ permutation_importance <- function(object, level, newdata, newy, loss,
 # How much each draw's loss rises when the rows of each variable are permuted
 permuted_rises <- function(order, shared) {
   rows <- shared$rows
-  lapply(shared$groups, function(columns) {
-    rows$x[, columns] <- shared$rows$x[order, columns]
+  lapply(shared$permutes, function(permute) {
+    rows$x <- permute(shared$rows$x, order)
     draw_losses(shared$fit, rows, shared$draws, shared$loss) - shared$base
   })
 }
@@ -94,20 +95,39 @@ rise_table <- function(rises, weights, level, loss, base) {
 
 # Data -------------------------------------------------------------------------
 
-#' Columns of the predictors that are permuted together: a factor's indicators
-#' @return List named by variables.
+#' What is permuted: a function of rows and their order for each
+#' @param rows From `rows_with_response()`.
+#' @return List named by variables, or by columns of the inputs of kernels.
 #' @noRd
-predictor_groups <- function(fit) {
-  names <- fit$mould$x_names
-  groups <- stats::setNames(as.list(seq_along(names)), names)
-  for (factor in names(fit$mould$columns)) {
-    columns <- match(indicator_columns(fit, factor), names)
-    if (length(columns) == 0) next
-    groups[names[columns[-1]]] <- NULL
-    groups[[names[[columns[[1]]]]]] <- columns
-    names(groups)[names(groups) == names[[columns[[1]]]]] <- factor
+permutations_by <- function(fit, by, rows) {
+  mould <- fit$mould
+  if (by == "column") {
+    columns <- stats::setNames(seq_along(mould$x_names), mould$x_names)
+    return(lapply(columns, permute_columns))
   }
-  groups
+  permute_variables(mould, frame_of_rows(mould, rows$x, rows$variables))
+}
+
+permute_columns <- function(columns) {
+  force(columns)
+  function(x, order) {
+    x[, columns] <- x[order, columns]
+    x
+  }
+}
+
+#' @param frame The variables of the rows, which are evaluated only for columns
+#'   that come of several: other fits need not keep them.
+#' @noRd
+permute_variables <- function(mould, frame, beside = TRUE) {
+  sources <- column_sources(mould)
+  columns <- variable_columns(mould, beside)
+  lapply(stats::setNames(nm = names(columns)), function(name) {
+    if (all(lengths(sources[columns[[name]]]) == 1)) {
+      return(permute_columns(columns[[name]]))
+    }
+    function(x, order) permuted_rows(mould, x, frame, name, order)
+  })
 }
 
 # Complete rows with their responses, the training rows by default
@@ -119,10 +139,10 @@ rows_with_response <- function(object, newdata, newy) {
       newdata, "newdata", "data with at least two rows without missing values"
     )
   }
-  complete_x(
+  c(complete_x(
     rows$x[complete, , drop = FALSE], pick_rows(rows$y, complete),
     rows$weights[complete]
-  )
+  ), list(variables = pick_rows(rows$variables, complete)))
 }
 
 # Losses -----------------------------------------------------------------------

@@ -48,6 +48,8 @@
 #'   [kgs()], whose draws may have probability 0 for the observed class and then
 #'   an infinite log loss; otherwise `"log"`.
 #' @param permutations Number of permutations, the same for each predictor.
+#' @param by `"variable"` of the data, all of whose columns are permuted: the
+#'   levels of a factor, `poly(x, 2)`, `x:z`; or each `"column"` that kernels see.
 #' @param ndraws Largest number of draws, evenly spaced (particles by their
 #'   weights). For [bark()] `NULL` is 400 for the probabilities of effects (from
 #'   the posterior and from the prior), and 200 for permutations.
@@ -72,9 +74,9 @@
 #'   [graphics::plot.default()]; for fits of `bark()` the arguments of
 #'   permutations; otherwise not used: unknown arguments are errors.
 #'
-#' @return A data frame of class `kb_importance`. For scales one row per column
-#'   of the predictors (an indicator for each level of a factor), in their
-#'   order: `variable`, `mean` of the scale, its Monte Carlo standard error
+#' @return A data frame of class `kb_importance`. For scales one row per variable
+#'   of the data that kernels see, in their order, with the largest scale of its
+#'   columns; or per column. The columns of the table are `variable`, `mean` of the scale, its Monte Carlo standard error
 #'   `mc_se`, `lower`, `q25`, `median`, `q75`, `upper`; `inclusion`, the
 #'   posterior probability that the predictor is in the kernel (1 for priors
 #'   that do not select), however small its scale, with `inclusion_se`;
@@ -97,10 +99,11 @@
 #'   directions l. It is the predictor's part of the exponent of the kernel,
 #'   averaged over steps in all directions. The shares of a draw sum to 1, or
 #'   are 0 if no direction is in the kernel; `inclusion` is the probability that
-#'   any direction is, the same for all predictors.
+#'   any direction is, the same for all predictors. The share of a variable is the
+#'   sum of those of its columns.
 #'
-#'   For permutations one row per column of the predictors or per factor, whose
-#'   indicators are permuted together: the same columns up to `upper`, for the
+#'   For permutations one row per variable of the formula (also of terms beside
+#'   kernels), or per column of the kernels' inputs: the same columns up to `upper`, for the
 #'   increase in the loss (for squared error in squared units of the response).
 #'   `mc_se` is the Monte Carlo standard error of the mean from the spread of
 #'   permutations, `NA` for a single one. The attribute `base` is the posterior
@@ -150,26 +153,29 @@ importance.default <- function(object, ...) {
 #' @export
 importance.kb_bark <- function(object, level = 0.9,
                                method = c("inclusion", "permutation"),
-                               ndraws = NULL, ...) {
+                               ndraws = NULL, by = c("variable", "column"),
+                               ...) {
   method <- check_choice(method, c("inclusion", "permutation"))
+  by <- check_choice(by, c("variable", "column"))
   if (method == "permutation") {
-    return(bark_permutation(object, level, ndraws, ...))
+    return(bark_permutation(object, level, ndraws, by, ...))
   }
   object <- checked_fit(object, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   ndraws <- check_effect_draws(ndraws)
   refuse_no_kernels(object, "importance")
   parts <- input_scales(object)
-  scale_table(
-    object, parts, level, effect_table(object, list(parts$pool), NULL, ndraws)
+  effects <- effect_table(
+    object, list(parts$pool), NULL, ndraws, permuted_inputs(object, by)
   )
+  scale_table(object, scales_by(object, parts, by), level, effects)
 }
 
-bark_permutation <- function(object, level, ndraws, ...) {
+bark_permutation <- function(object, level, ndraws, by, ...) {
   if (is.null(ndraws)) {
-    return(importance.kb_fit(object, level, ...))
+    return(importance.kb_fit(object, level, by = by, ...))
   }
-  importance.kb_fit(object, level, ndraws = ndraws, ...)
+  importance.kb_fit(object, level, ndraws = ndraws, by = by, ...)
 }
 
 check_effect_draws <- function(ndraws) {
@@ -188,8 +194,26 @@ input_scales <- function(fit, pool = bark_pool(fit)) {
   list(pool = pool, scales = scales, included = included + 0)
 }
 
+# Of variables the largest scale of their columns, or the sum of their shares,
+# and whether any column is in the kernel
+scales_by <- function(fit, parts, by) {
+  if (by == "column") {
+    return(parts)
+  }
+  columns <- variable_columns(fit$mould, beside = FALSE)
+  combined <- function(v, combine) {
+    each <- lapply(columns, function(own) {
+      Reduce(combine, lapply(own, function(j) v[, j]))
+    })
+    matrix(unlist(each), nrow(v))
+  }
+  parts$scales <- combined(parts$scales, if (has_directions(fit)) `+` else pmax)
+  parts$included <- combined(parts$included, pmax)
+  parts
+}
+
 #' @param parts List of `scales` and `included`, a row per draw and a column
-#'   per predictor.
+#'   per line.
 #' @param effects From `effect_table()`.
 #' @noRd
 scale_table <- function(object, parts, level, effects) {
@@ -201,12 +225,13 @@ scale_table <- function(object, parts, level, effects) {
   chains <- length(fit_runs(object))
   structure(
     data.frame(
-      variable = object$mould$x_names, mean = colMeans(parts$scales),
+      variable = rownames(effects), mean = colMeans(parts$scales),
       mc_se = monte_carlo_errors(parts$scales, chains),
       lower = q[1, ], q25 = q[2, ], median = q[3, ], q75 = q[4, ],
       upper = q[5, ],
       inclusion = colMeans(parts$included),
-      inclusion_se = monte_carlo_errors(parts$included, chains), effects
+      inclusion_se = monte_carlo_errors(parts$included, chains), effects,
+      row.names = NULL
     ),
     level = level, method = "inclusion",
     selects = bark_selects(object$settings$prior$type),

@@ -4,7 +4,7 @@
 #' @param type What to draw:
 #' * `"boundary"`: with one predictor the probabilities of the true class along
 #'   it; otherwise, over the plane of two predictors (all others at their
-#'   median), the most probable true class in its colour, fainter if less
+#'   median or most frequent level), the most probable true class in its colour, fainter if less
 #'   certain, and the boundary between classes (for two classes with dotted
 #'   lines where its probability is 0.1 and 0.9). Points are the training rows;
 #'   a circle marks labels that are more likely wrong than right.
@@ -19,8 +19,10 @@
 #' * `"f"`: f with a credible band along a single predictor, for two classes; f
 #'   at the training rows in increasing order with credible intervals otherwise,
 #'   with more than two classes f of the first.
-#' @param variable For `"boundary"`: the names of two columns of the predictors
-#'   (for factors an indicator, such as `colourred`); `NULL`: the first two.
+#' @param variable For `"boundary"`: the names of two variables that are numbers;
+#'   `NULL`: those along which f changes most when their values are permuted. With
+#'   fewer than two numbers the probabilities are drawn along the variable, or
+#'   at the levels of the factor, that matters most.
 #' @param complement For `"boundary"` and `"reject"`: see [predict.kb_kgs()];
 #'   `FALSE` draws the votes, as in the paper.
 #' @param newdata,newy For `"reject"`: the rows, see [reject_curve()]; `NULL`:
@@ -110,14 +112,31 @@ kgs_trace_labels <- function(x) {
 # with circles about the labels that are more likely wrong
 boundary_picture <- function(x, variable, complement, n) {
   probability <- function(points) drawn_probability(x, points, complement)
-  at <- training_x(x)
-  if (ncol(at) == 1 && is.null(variable)) {
-    wrong <- wrong_labels(x, at[, 1], class_heights(x))
-    return(class_curves_picture(x, n, probability, wrong))
+  frame <- variable_frame(x)
+  parts <- variable_parts(frame)
+  if (length(parts) == 1 && is.null(variable)) {
+    along <- curve_along(x, if (is.null(n)) 200 else n)
+    wrong <- wrong_labels(x, along$rows, class_heights(x))
+    return(class_curves_picture(x, along, probability, wrong))
   }
-  plane <- check_plane(x, variable)
-  wrong <- wrong_labels(x, at[, plane[[1]]], at[, plane[[2]]])
-  plane_picture(x, plane, if (is.null(n)) 70 else n, probability, wrong)
+  leading <- if (is.null(variable)) leading_of_functions(x) else {
+    check_variables(x$mould, variable, names(numeric_parts(x$mould, frame)), 2)
+  }
+  leading_picture(x, leading, n, 70, probability, function(across, up) {
+    wrong_labels(x, across, up)
+  })
+}
+
+# The variables along which f changes most
+leading_of_functions <- function(x) {
+  pool <- posterior_pool(x)
+  draws <- length(pool$weights)
+  changes <- changes_when_permuted(x, function(points, chosen) {
+    f <- latent_draws(x, points, pool, chosen)
+    lapply(seq_len(dim(f)[[3]]), function(k) matrix(f[, , k], nrow(points)))
+  }, spread_over(draws, min(draws, 100)), permuted_inputs(x))
+  share <- colMeans(change_shares(changes))
+  names(permuted_inputs(x))[order(-share)]
 }
 
 wrong_labels <- function(x, across, up) {
@@ -143,31 +162,68 @@ drawn_probability <- function(x, points, complement, most = 400) {
 
 # Planes -----------------------------------------------------------------------
 
-#' The most probable class over a plane of two predictors in its colour, white
-#' where all are equally probable, with boundaries and the rows
-#' @param probability Function of points.
-#' @param ... Further layers.
+# Numbers and times that are no codes of levels
+numeric_parts <- function(mould, frame) {
+  parts <- variable_parts(frame)
+  parts[vapply(names(parts), function(name) {
+    is_measured(parts[[name]]) && !is_coded(mould, part_owner(frame, name))
+  }, NA)]
+}
+
+#' Classes over the plane of the first two numbers, or their probabilities along
+#' the first variable
+#' @param leading Names of variables.
+#' @param usual Points along each side of the plane if n is NULL.
+#' @param marks Function of the coordinates of rows: a layer or NULL.
 #' @noRd
-plane_picture <- function(x, plane, n, probability, ...) {
-  at <- training_x(x)[, plane, drop = FALSE]
-  across <- plane_grid(x, plane[[1]], n)
-  up <- plane_grid(x, plane[[2]], n)
-  p <- probability(plane_points(x, plane, across, up))
+leading_picture <- function(x, leading, n, usual, probability,
+                            marks = function(across, up) NULL) {
+  frame <- variable_frame(x)
+  numbers <- names(numeric_parts(x$mould, frame))
+  owners <- vapply(numbers, part_owner, "", frame = frame)
+  rank <- ifelse(numbers %in% leading, numbers, owners)
+  plane <- numbers[order(match(rank, leading))]
+  if (length(plane) > 1) {
+    return(plane_picture(
+      x, plane[1:2], if (is.null(n)) usual else n, probability, marks
+    ))
+  }
+  known <- setdiff(leading, names(frame)[vapply(frame, is.matrix, NA)])
+  along <- curve_along(x, if (is.null(n)) 200 else n, c(plane, known)[[1]])
+  class_curves_picture(x, along, probability,
+    marks(along$rows, class_heights(x))
+  )
+}
+
+#' The most probable class over a plane of two variables in its colour, white
+#' where all are equally probable, with boundaries and the rows
+#' @param plane Names of two numbers.
+#' @param probability Function of points.
+#' @noRd
+plane_picture <- function(x, plane, n, probability, marks) {
+  across <- curve_along(x, n, plane[[1]], 0.05)
+  up <- curve_along(x, n, plane[[2]], 0.05)
+  points <- across$points[rep(seq_len(n), n), , drop = FALSE]
+  points <- set_parts(points, stats::setNames(
+    list(rep(up$at, each = n)), plane[[2]]
+  ))
+  p <- probability(rows_of_variables(x$mould, points))
   least <- 1 / ncol(p)
   by <- class_groups(x)
-  cells <- expand.grid(x = across, y = up)
+  cells <- expand.grid(x = across$at, y = up$at)
   tiles <- data.frame(cells,
     group = by$levels[max.col(p, ties.method = "first")],
     alpha = 0.4 * (apply(p, 1, max) - least) / (1 - least)
   )
   new_picture(do.call(panel, c(
-    list(colnames(at)[[1]], colnames(at)[[2]]),
+    list(across$label, up$label),
     list(layer("tiles", tiles, by = utils::modifyList(by, list(key = FALSE)))),
     boundary_layers(p, cells),
-    list(points_layer(at[, 1], at[, 2],
+    list(points_layer(across$rows, up$rows,
       group = training_response(x), by = by
     )),
-    list(..., xlim = range(across), ylim = range(up), tight = TRUE)
+    list(marks(across$rows, up$rows)),
+    list(xlim = range(across$at), ylim = range(up$at), tight = TRUE)
   )))
 }
 
@@ -188,39 +244,6 @@ boundary_layers <- function(p, cells) {
   })
 }
 
-plane_grid <- function(x, column, n) {
-  ends <- range(curve_grid(x, training_x(x)[, column], 2, column))
-  apart_grid(ends + c(-0.05, 0.05) * diff(ends), n)
-}
-
-# The grid's points, all other predictors at their median
-plane_points <- function(x, plane, across, up) {
-  middle <- apply(training_x(x), 2, stats::median)
-  points <- matrix(middle, length(across) * length(up), length(middle),
-    byrow = TRUE, dimnames = list(NULL, names(middle))
-  )
-  points[, plane[[1]]] <- rep(across, length(up))
-  points[, plane[[2]]] <- rep(up, each = length(across))
-  points
-}
-
-# Two different columns of the predictors, by number
-check_plane <- function(x, variable) {
-  if (is.null(variable)) {
-    return(1:2)
-  }
-  names <- colnames(x$data$x)
-  known <- is.character(variable) && length(variable) == 2 &&
-    all(variable %in% names) && anyDuplicated(variable) == 0
-  if (!known) {
-    some <- paste0('"', utils::head(names, 10), '"', collapse = ", ")
-    if (length(names) > 10) some <- paste0(some, ", ...")
-    wanted <- paste("two different ones of", some)
-    bad_argument(variable, "variable", wanted)
-  }
-  match(variable, names)
-}
-
 # f ----------------------------------------------------------------------------
 
 # Median and credible limits of f at points, n x 3
@@ -237,26 +260,27 @@ function_bands <- function(x, points, level, most = 400) {
 
 # f along a single predictor, or at the training rows in increasing order
 function_picture <- function(x, level, n) {
-  at <- training_x(x)
-  if (ncol(at) > 1 || kgs_functions(x) > 1) {
+  if (!has_one_variable(x) || kgs_functions(x) > 1) {
     of <- if (x$settings$classes > 2) paste(" of", x$mould$levels[[1]])
-    bands <- function_bands(x, at, level)
+    bands <- function_bands(x, training_x(x), level)
     return(rows_picture(x, bands, 0, level, "f", paste0("latent f", of)))
   }
-  grid <- curve_grid(x, at[, 1], n)
-  bands <- function_bands(x, grid_points(x, grid), level)
+  along <- curve_along(x, n)
+  points <- rows_of_variables(x$mould, along$points)
+  bands <- function_bands(x, points, level)
   rug <- function(class, side) {
     rows <- training_response(x) == x$mould$levels[[class]]
-    ends <- data.frame(x = at[rows, 1], group = training_response(x)[rows])
+    ends <- data.frame(x = along$rows[rows], group = training_response(x)[rows])
     layer("rug", ends, side = side, by = class_groups(x))
   }
   new_picture(panel(
-    colnames(at), "latent f",
-    band_layer(grid, bands,
+    along$label, "latent f",
+    along_bands(along, bands,
       alpha = 0.5, label = percent_label(level, "credible interval")
     ),
     rule_layer(y = 0),
-    lines_layer(grid, bands[, "fit"], lwd = 2, label = "median of f"),
-    rug(1, "bottom"), rug(2, "top")
+    along_line(along, bands[, "fit"], label = "median of f"),
+    rug(1, "bottom"), rug(2, "top"),
+    ticks = along$ticks, xlim = along$xlim
   ))
 }

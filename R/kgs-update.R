@@ -141,8 +141,8 @@ extended_fit <- function(old, rows, complete) {
   )
   fit$sequence <- seq_len(nrow(fit$data$x))
   fit$mould <- count_rows(old$mould, complete)
-  fit$mould <- append_row_names(
-    fit$mould, seq_len(nrow(old$data$x)), rows$names,
+  fit$mould <- append_to_mould(
+    fit$mould, seq_len(nrow(old$data$x)), rows,
     nrow(old$data$x) + seq_len(nrow(rows$x))
   )
   fit$settings <- extended_settings(old$settings, fit$data$x, fit$data$y)

@@ -32,6 +32,9 @@ mould_layout <- layout(
   x_names = strings(columns_x),
   positional = flags(), n_rows = counts(), omitted = counts(NULL, 1, n_rows),
   row_names = maybe(strings(NULL)),
+  variables = maybe(such_that(function(v) {
+    is.data.frame(v) && all(vapply(unclass(v), is.atomic, NA))
+  }, "a data frame")),
   outcome = strings(1, outcome_kinds), outcome_name = strings(),
   outcome_columns = maybe(strings(NULL)), levels = maybe(strings(NULL)),
   formula = where(interface == "formula", such_that(
@@ -196,6 +199,10 @@ fit_layout_of_data <- layout(
   mould = holds(mould_layout, "kb_mould"),
   .named = rule(
     length(mould$row_names) %in% c(0, rows), "with a name for each row"
+  ),
+  .varied = rule(
+    all(vapply(unclass(mould$variables), NROW, 1L) == rows),
+    "with variables for each row"
   ),
   sequence = such_that(function(v) {
     is.integer(v) && length(v) == rows && !anyNA(v) && !anyDuplicated(v) &&

@@ -23,9 +23,10 @@ NULL
 #'   columns, no intercept), `y` (numeric, factor or matrix), `weights` (or
 #'   NULL), `interface`, `columns` (the kind of each predictor, see
 #'   `learn_column()`), `x_names`, `positional`, `n_rows` (given), `omitted`
-#'   (their numbers), `row_names` (of `x`, or NULL), `outcome`, `outcome_name`,
-#'   `outcome_columns`, `levels`, `constant` (values of columns of `x` that do
-#'   not vary, named, or NULL). For formulas also `formula`, `terms` (with
+#'   (their numbers), `row_names` (of `x`, or NULL), `variables` (NULL, or a
+#'   data frame of those that `x` does not hold as they are), `outcome`,
+#'   `outcome_name`, `outcome_columns`, `levels`, `constant` (values of columns
+#'   of `x` that do not vary, named, or NULL). For formulas also `formula`, `terms` (with
 #'   what transformations learned), `xlevels` (of factors among the variables)
 #'   and `assign` (the term of each column of `x`). If there are terms beside
 #'   kernels also `mixed`, see `mixed_learn()`, and their columns `mixed_x`.
@@ -68,7 +69,7 @@ mould_formula <- function(formula, data, na.action = c("omit", "fail"),
     mixed = if (!is.null(parts)) {
       mixed_learn(parts, settled$data, arg, pick_rows(data, settled$kept))
     },
-    mixed_data = settled$data,
+    given = settled$data,
     fields = kernel_fields(parts$fields, found, settled$data)
   )
 }
@@ -123,7 +124,7 @@ mould_xy <- function(x, y, na.action = c("omit", "fail"),
     interface = "xy", positional = positional, outcome = outcome,
     outcome_name = args[[2]],
     mixed = if (!is.null(mixed)) mixed_learn(parts, mixed, arg),
-    mixed_data = mixed
+    given = mixed
   )
 }
 
@@ -180,17 +181,19 @@ settle_rows <- function(data, predictors, bare, others, na.action, arg,
 #'
 #' @param weights Of all rows given, as are their `names`.
 #' @param indicators Which columns are indicators of levels?
-#' @param ... Other elements of the mould.
+#' @param ... Other elements of the mould; `given`: its variables (of x and y
+#'   those beside kernels).
 #' @noRd
 new_mould <- function(x, indicators, y, weights, settled, names, na.action,
                       arg, ...) {
   mould <- list(...)
   if (is.null(mould$fields)) mould$fields <- NULL
+  given <- mould$given
+  mould$given <- NULL
   if (is.null(mould$mixed)) {
-    mould[c("mixed", "mixed_data")] <- NULL
+    mould$mixed <- NULL
   } else {
-    mould$mixed_x <- mixed_matrix(mould$mixed, mould$mixed_data, arg)
-    mould$mixed_data <- NULL
+    mould$mixed_x <- mixed_matrix(mould$mixed, given, arg)
     refuse_infinite(mould$mixed_x, arg)
   }
   refuse_infinite(x, arg)
@@ -213,11 +216,13 @@ new_mould <- function(x, indicators, y, weights, settled, names, na.action,
   kept <- settled$kept[fine]
   omitted <- setdiff(seq_len(settled$n), kept)
   inform_omitted(omitted, settled$n, settled$missing)
-  structure(c(list(x = x, y = y, weights = weights[kept]), mould, list(
+  mould <- c(list(x = x, y = y, weights = weights[kept]), mould, list(
     columns = settled$columns, x_names = as.character(colnames(x)), n_rows = settled$n,
     omitted = omitted, row_names = names[kept],
     levels = levels(y), constant = constant
-  )), class = "kb_mould")
+  ))
+  mould$variables <- kept_variables(mould, given, fine)
+  structure(mould, class = "kb_mould")
 }
 
 #' The mould without its rows: all that `mould_forge()` needs
@@ -225,7 +230,8 @@ new_mould <- function(x, indicators, y, weights, settled, names, na.action,
 #' @noRd
 mould_empty <- function(mould, rows = TRUE) {
   # Not removed: `mould$x` would then partially match `mould$x_names`.
-  mould[c("x", "y", "weights", if (!rows) "row_names")] <- list(NULL)
+  mould[c("x", "y", "weights")] <- list(NULL)
+  if (!rows) mould[c("row_names", "variables")] <- list(NULL)
   mould$mixed_x <- NULL
   mould
 }
@@ -241,7 +247,7 @@ fit_data <- function(mould) {
 # The mould with these rows in place of its own
 mould_of <- function(mould, data) {
   mould[c("x", "y", "weights")] <- data[c("x", "y", "weights")]
-  mould["row_names"] <- list(NULL)
+  mould[c("row_names", "variables")] <- list(NULL)
   mould$mixed_x <- data$mixed
   mould
 }
@@ -263,8 +269,8 @@ pick_data <- function(data, rows) {
 #' @param mixed For x and y: terms beside kernels, see `mixed_frame()`.
 #' @return List of `x` (matrix with as many rows as `newdata`; a row with a
 #'   missing value or a novel level is NA throughout; the columns of terms beside
-#'   kernels follow), `y` (or NULL), `complete`
-#'   (logical, one per row) and `names` (of the rows, or NULL).
+#'   kernels follow), `y` (or NULL), `complete` (logical, one per row), `names`
+#'   (of the rows, or NULL) and `variables` (as in the mould, of these rows).
 #' @noRd
 mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
                         mixed = NULL, empty = FALSE) {
@@ -297,7 +303,14 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
   # A row is either complete or NA throughout.
   if (!all(complete)) x[!complete, ] <- NA_real_
   if (outcome) complete <- complete & stats::complete.cases(y)
-  list(x = x, y = y, complete = complete, names = given_row_names(newdata))
+  list(
+    x = x, y = y, complete = complete, names = given_row_names(newdata),
+    variables = if (!is.null(mould$variables)) {
+      # Predictions without groups need no columns of theirs.
+      frame <- as.data.frame(if (is.null(mixed)) data else mixed)
+      frame[intersect(names(mould$variables), names(frame))]
+    }
+  )
 }
 
 # New rows given as predictors and response, for `update()`

@@ -9,13 +9,13 @@
 #' `predict(type = "quantile")`, and do not shrink to zero with more pairs.
 #'
 #' @param object A fit of [kbr()].
-#' @param variable One or two names of columns of the observations, or of
-#'   factors among them.
+#' @param variable One or two names of variables of the observations, see
+#'   [partial_dependence()].
 #' @param grid,n,level As in [partial_dependence()].
 #' @param columns Which columns of the states: names or numbers; `NULL`: all
 #'   for one variable.
-#' @param others The other columns of the observations: `"median"` sets them to
-#'   their medians in the fit (for factors, to the medians of the indicators);
+#' @param others The other variables of the observations: `"median"` sets them to
+#'   their medians in the fit (factors to their most frequent level);
 #'   `"average"` uses the values of every row, as for other engines. The mean is
 #'   then the mean over rows, and the interval that of the mixture of the rows'
 #'   posteriors, which is wider because the other columns vary.
@@ -47,14 +47,15 @@ partial_dependence.kb_kbr <- function(object, variable, grid = NULL, n = NULL,
   level <- check_number(level, 0, 1, open = TRUE)
   others <- check_choice(others, c("median", "average"))
   if (is.null(object$features$observations$kernel)) refuse_gram_effects()
-  check_variables_known(object, variable)
+  frame <- variable_frame(object)
+  variable <- check_partial_variables(object, variable, frame)
   columns <- state_columns(
     object, columns, ncol(object$data$states), exactly = FALSE
   )
   if (length(variable) == 2 && length(columns) > 1) {
     bad_argument(columns, "columns", "one of them with two variables")
   }
-  points <- partial_points(object, variable, grid, n, object$data$observations)
+  points <- partial_points(object, variable, grid, n, frame)
   posterior <- kbr_effects(object, points, others)
   bands <- lapply(columns, function(column) {
     state_table(posterior, column, level)
@@ -141,11 +142,9 @@ kbr_effects.kb_kbr_adjusted <- function(fit, points, others) {
 # What is observed at each point of the grid, in one row or one per row of the
 # fit
 observe_effects <- function(fit, points, others) {
-  y <- fit$data$observations
-  if (others == "median") y <- t(apply(y, 2, stats::median))
-  at <- partial_rows(fit, points, matrix(y, ncol = ncol(fit$data$observations),
-    dimnames = list(NULL, colnames(fit$data$observations))
-  ))
+  frame <- variable_frame(fit)
+  if (others == "median") frame <- typical_row(fit$mould, frame)
+  at <- partial_rows(fit$mould, points, frame)
   seen <- lapply(at, function(y) {
     observe(fit, scaled_observations(fit, y))
   })

@@ -8,12 +8,15 @@
 #' by draw. For fits of [kbr()] see [partial_dependence.kb_kbr()].
 #'
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
-#' @param variable One or two names: of columns of the predictors (as in
-#'   [importance()]), or of factors, whose levels then form the grid.
+#' @param variable One or two names of variables of the data (for x and y of
+#'   columns); of columns of variables that are matrices. All that the formula
+#'   makes of a variable moves with it: `x`, `I(x^2)` and `x:z`, the levels of a
+#'   factor, linear terms, offsets and groups.
 #' @param grid `NULL`, a vector for one variable, or a list of one vector per
-#'   variable, in the original units. By default `n` equally spaced values over
-#'   the range of the training rows, or their distinct values if there are
-#'   fewer.
+#'   variable, in the original units. By default the levels of a factor; of
+#'   numbers `n` equally spaced values over the range of the training rows, or
+#'   their distinct values if there are fewer (values that occur, if the formula
+#'   makes levels of them, as `factor(x)` does).
 #' @param n Number of values of each variable in the default grid; `NULL`: 25
 #'   for one variable, 10 for two.
 #' @param level Probability inside the credible band.
@@ -86,9 +89,10 @@ partial_dependence.kb_fit <- function(object, variable, grid = NULL, n = NULL,
   level <- check_number(level, 0, 1, open = TRUE)
   type <- check_partial_type(object, type)
   classes <- if (has_several_functions(object)) object$mould$levels
-  check_variables_known(object, variable)
+  frame <- variable_frame(object)
+  variable <- check_partial_variables(object, variable, frame)
   check_partial_class(classes, class, variable)
-  points <- partial_points(object, variable, grid, n, effect_x(object))
+  points <- partial_points(object, variable, grid, n, frame)
   pool <- posterior_pool(object)
   ndraws <- check_ndraws(ndraws)
   if (is.null(ndraws) && type == "response" && !is.null(classes)) ndraws <- 500
@@ -172,7 +176,7 @@ partial_bands <- function(fit, points, pool, weights, type, level) {
 #' @export
 partial_bands.default <- function(fit, points, pool, weights, type, level) {
   chosen <- which(weights > 0)
-  each <- lapply(partial_rows(fit, points), function(x) {
+  each <- lapply(partial_rows(fit$mould, points, variable_frame(fit)), function(x) {
     mean_effects(fit, x, pool, chosen, type)
   })
   functions <- seq_len(ncol(each[[1]]))
@@ -190,7 +194,7 @@ partial_bands.kb_srvm <- function(fit, points, pool, weights, type, level) {
   if (type == "response" && is_probit(fit)) {
     return(NextMethod())
   }
-  moments <- lapply(partial_rows(fit, points), srvm_mean_moments, fit, pool)
+  moments <- lapply(partial_rows(fit$mould, points, variable_frame(fit)), srvm_mean_moments, fit, pool)
   list(mixture_table(fit, list(
     mean = do.call(rbind, lapply(moments, `[[`, "mean")),
     variance = do.call(rbind, lapply(moments, `[[`, "variance"))
@@ -228,7 +232,7 @@ mixed_bands <- function(fit, points, pool, weights, type, level) {
     return(partial_bands.default(fit, points, pool, weights, type, level))
   }
   chosen <- which(weights > 0)
-  draws <- vapply(partial_rows(fit, points), function(x) {
+  draws <- vapply(partial_rows(fit$mould, points, variable_frame(fit)), function(x) {
     blocks <- lapply(row_blocks(x, 2 * length(chosen)), function(rows) {
       f <- bark_values(fit, x[rows, , drop = FALSE], pool, "draw", chosen)$mean
       colSums(f)
@@ -239,19 +243,35 @@ mixed_bands <- function(fit, points, pool, weights, type, level) {
   list(draws_table(draws, weights[chosen], level, lacks_mean(fit, type)))
 }
 
+# Columns that come of the variables alone are the same in all rows, and no
+# value of a kernel is computed twice.
 partial_values <- function(fit, points, pool, what, chosen) {
-  at <- do.call(cbind, lapply(names(points), point_columns, fit, points))
-  x <- training_x(fit)
-  varied <- match(colnames(at), colnames(x))
+  frame <- variable_frame(fit)
+  sources <- column_sources(fit$mould)
+  owners <- vapply(names(points), part_owner, "", frame = frame)
+  varied <- which(vapply(sources, function(from) any(owners %in% from), NA))
   scaling <- fit$settings$scaling
-  at <- scaling_x(scaling, at, varied)
+  train <- scaling_x(scaling, training_x(fit))
   # Kernels along directions are not products over predictors.
   values <- if (has_directions(fit)) {
     bark_partial_projected_cpp
   } else {
     bark_partial_cpp
   }
-  values(pool, at, varied, scaling_x(scaling, x), what, chosen)
+  whole <- all(owners == names(points))
+  if (whole && all(unlist(sources[varied]) %in% owners)) {
+    at <- frame[rep(1L, nrow(points)), , drop = FALSE]
+    at <- rows_of_variables(fit$mould, set_parts(at, points), "grid")
+    at <- scaling_x(scaling, at)[, varied, drop = FALSE]
+    return(values(pool, at, varied, train, train, what, chosen))
+  }
+  each <- lapply(partial_rows(fit$mould, points, frame), function(x) {
+    rows <- scaling_x(scaling, x)
+    values(pool, matrix(0, 1, 0), integer(), rows, train, what, chosen)
+  })
+  lapply(c(mean = "mean", variance = "variance"), function(part) {
+    do.call(rbind, lapply(each, `[[`, part))
+  })
 }
 
 #' The mean over rows is a linear function of the coefficients, and so normal
@@ -354,79 +374,9 @@ complete_x <- function(x, y = NULL, weights = NULL) {
 
 # Variables --------------------------------------------------------------------
 
-# The columns of the predictors that a variable sets
-point_columns <- function(name, fit, points) {
-  v <- points[[name]]
-  coding <- factor_coding(fit, name)
-  if (is.null(coding)) {
-    return(matrix(v, dimnames = list(NULL, name)))
-  }
-  drop_row_names(coding[as.character(v), , drop = FALSE])
-}
-
-# The columns that a factor sets, one row per level, or NULL: indicators of
-# kernels, contrasts of linear terms
-factor_coding <- function(fit, name) {
-  recipe <- fit$mould$mixed
-  linear <- linear_coding(recipe$linear, name)
-  if (!all(colnames(linear) %in% recipe$columns)) linear <- NULL
-  kernels <- kernel_coding(fit, name)
-  if (is.null(linear)) {
-    return(kernels)
-  }
-  # Levels that occur in the data
-  cbind(kernels[rownames(linear), , drop = FALSE], linear)
-}
-
-# Indicators of levels, or scores of ordered ones, that kernels see, or NULL
-kernel_coding <- function(fit, name) {
-  column <- fit$mould$columns[[name]]
-  indicators <- indicator_columns(fit, name)
-  if (!is.null(indicators)) {
-    out <- diag(length(column$levels))
-  } else if (identical(column$kind, "ordered") && name %in% fit$mould$x_names) {
-    out <- matrix(as.double(seq_along(column$levels)))
-    indicators <- name
-  } else {
-    return(NULL)
-  }
-  dimnames(out) <- list(column$levels, indicators)
-  out
-}
-
-# The indicator columns of a factor, or NULL
-indicator_columns <- function(fit, name) {
-  column <- fit$mould$columns[[name]]
-  if (is.null(column) || column$kind != "factor") {
-    return(NULL)
-  }
-  columns <- paste0(name, column$levels)
-  if (all(columns %in% fit$mould$x_names)) columns
-}
-
-check_variables_known <- function(fit, variable) {
+check_partial_variables <- function(fit, variable, frame) {
   if (missing(variable)) bad_argument(variable, "variable", "given")
-  refuse_shared_variable(fit, variable)
-  known <- c(
-    fit$mould$x_names, fit$mould$mixed$columns[fit$mould$mixed$linear_columns]
-  )
-  factors <- Filter(
-    function(name) !is.null(factor_coding(fit, name)),
-    union(names(fit$mould$columns), names(fit$mould$mixed$linear$contrasts))
-  )
-  known <- union(known, factors)
-  fine <- is.character(variable) && length(variable) %in% 1:2 &&
-    !anyNA(variable) && !anyDuplicated(variable) && all(variable %in% known)
-  if (!fine) {
-    kb_abort(c(
-      "{.arg variable} must be one or two of {.val {known}}.",
-      x = if (is.character(variable)) {
-        "It is {.val {variable}}."
-      } else {
-        "It is {describe(variable)}."
-      }
-    ), "argument", argument = "variable")
-  }
+  check_variables(fit$mould, variable, names(variable_parts(frame)), 1:2)
 }
 
 check_partial_type <- function(fit, type) {
@@ -455,61 +405,60 @@ check_partial_class <- function(classes, class, variable) {
 }
 
 #' The points of the grid, one column per variable
-#' @param x The rows that were fitted, in their own units.
+#' @param frame From `variable_frame()`.
 #' @noRd
-partial_points <- function(fit, variable, grid, n, x) {
+partial_points <- function(fit, variable, grid, n, frame) {
   if (is.null(n)) n <- if (length(variable) == 1) 25 else 10
   n <- check_count(n, 2)
-  values <- partial_grid(fit, variable, grid, n, x)
-  expand.grid(values, KEEP.OUT.ATTRS = FALSE)
-}
-
-# The rows once for each point, with the point's values put in
-partial_rows <- function(fit, points, x = effect_x(fit)) {
-  at <- do.call(cbind, lapply(names(points), point_columns, fit, points))
-  # Inputs of kernels may be linear terms too.
-  varied <- lapply(colnames(at), function(name) which(colnames(x) == name))
-  at <- at[, rep(seq_along(varied), lengths(varied)), drop = FALSE]
-  varied <- unlist(varied)
-  lapply(seq_len(nrow(at)), function(i) {
-    x[, varied] <- rep(at[i, ], each = nrow(x))
-    x
-  })
-}
-
-# Values of each variable
-partial_grid <- function(fit, variable, grid, n, x) {
   if (!is.null(grid) && !is.list(grid)) grid <- list(grid)
   if (!is.null(grid) && length(grid) != length(variable)) {
     bad_argument(grid, "grid", "NULL, or one vector per variable")
   }
   if (!is.null(names(grid))) grid <- grid[variable]
   values <- lapply(seq_along(variable), function(i) {
-    name <- variable[[i]]
-    if (!is.null(factor_coding(fit, name))) {
-      return(factor_grid(fit, name, grid[[i]]))
+    v <- variable_parts(frame)[[variable[[i]]]]
+    if (!is_measured(v)) {
+      # Linear terms have levels that occur.
+      known <- fit$mould$mixed$linear$xlevels[[variable[[i]]]]
+      if (!is.null(known)) v <- factor(v, known)
+      return(level_grid(v, variable[[i]], grid[[i]]))
     }
-    if (is.null(grid)) {
-      return(numeric_grid(x[, name], n))
-    }
-    fine <- is.numeric(grid[[i]]) && length(grid[[i]]) > 0 &&
-      all(is.finite(grid[[i]]))
-    if (!fine) bad_argument(grid[[i]], "grid", "finite numbers")
-    as.double(grid[[i]])
+    coded <- is_coded(fit$mould, part_owner(frame, variable[[i]]))
+    number_grid(v, grid[[i]], n, coded)
   })
-  stats::setNames(values, variable)
+  expand.grid(stats::setNames(values, variable), KEEP.OUT.ATTRS = FALSE)
 }
 
-numeric_grid <- function(x, n) {
-  values <- sort(unique(x))
+# The rows once for each point, with the point's values put in
+partial_rows <- function(mould, points, frame) {
+  lapply(seq_len(nrow(points)), function(i) {
+    moved <- set_parts(frame, points[i, , drop = FALSE])
+    rows_of_variables(mould, moved, "grid")
+  })
+}
+
+number_grid <- function(v, given, n, coded) {
+  if (!is.null(given)) {
+    fine <- (is_measured(given) || is.logical(given)) && length(given) > 0 &&
+      all(is.finite(given))
+    if (!fine) bad_argument(given, "grid", "finite numbers")
+    return(part_like(given, v))
+  }
+  values <- sort(unique(v))
   if (length(values) <= n) {
     return(values)
   }
-  seq(values[[1]], values[[length(values)]], length.out = n)
+  if (coded) {
+    values <- unique(part_quantiles(v, seq(0, 1, length.out = n), TRUE))
+  } else {
+    ends <- as.double(range(v))
+    values <- seq(ends[[1]], ends[[2]], length.out = n)
+  }
+  part_like(values, v)
 }
 
-factor_grid <- function(fit, name, given) {
-  levels <- rownames(factor_coding(fit, name))
+level_grid <- function(v, name, given) {
+  levels <- if (is.factor(v)) levels(v) else sort(unique(as.character(v)))
   if (is.null(given)) given <- levels
   novel <- setdiff(as.character(given), levels)
   if (length(novel) > 0) {

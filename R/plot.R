@@ -51,41 +51,43 @@ fit_picture <- function(x, level, n) {
   if (is.null(n)) n <- 200
   if (has_classes(x)) {
     classes_picture(x, level, n)
-  } else if (has_one_input(x)) {
+  } else if (has_one_variable(x)) {
     curve_picture(x, level, n)
   } else {
     observed_picture(x, level)
   }
 }
 
-# Is the function one of a single predictor, and of nothing else?
-has_one_input <- function(x) {
-  ncol(x$data$x) == 1 && !has_terms_beside(x)
+# Is the function one of a single variable, and of nothing else?
+has_one_variable <- function(x) {
+  mould <- x$mould
+  length(variable_names(mould)) == 1 && keeps_variables(mould) &&
+    !has_terms_beside(x) && length(variable_parts(variable_frame(x))) == 1
 }
 
 curve_picture <- function(x, level, n) {
-  at <- training_x(x)[, 1]
-  grid <- curve_grid(x, at, n)
+  along <- curve_along(x, n)
   if (is_prior_only(x)) {
-    return(prior_curve_picture(x, level, at, grid))
+    return(prior_curve_picture(x, level, along))
   }
-  f <- predicted(x, grid, interval = "credible", level = level)
+  f <- predicted(x, along, interval = "credible", level = level)
   new <- if (has_quantiles(x)) {
-    predicted(x, grid, interval = "prediction", level = level)
+    predicted(x, along, interval = "prediction", level = level)
   }
   new_picture(panel(
-    colnames(x$data$x), response_label(x),
+    along$label, response_label(x),
     if (!is.null(new)) {
-      band_layer(grid, new,
+      along_bands(along, new,
         alpha = 0.25, label = percent_label(level, "prediction interval")
       )
     },
-    band_layer(grid, f,
+    along_bands(along, f,
       alpha = 0.6, label = percent_label(level, "credible interval of the mean")
     ),
-    points_layer(at, shown_response(x), colour = "grey", alpha = 0.8),
-    lines_layer(grid, f[, "fit"], lwd = 2, label = "mean"),
-    centre_ticks(x)
+    points_layer(along$rows, shown_response(x), colour = "grey", alpha = 0.8),
+    along_line(along, f[, "fit"], label = "mean"),
+    centre_ticks(x, along),
+    ticks = along$ticks, xlim = along$xlim
   ))
 }
 
@@ -95,28 +97,68 @@ response_label <- function(x) {
   if (identical(x$mould$outcome, "trials")) paste("share,", name) else name
 }
 
-# Along a single predictor; at the rows if there is no grid
-predicted <- function(x, grid, ...) {
-  if (is.null(grid)) {
+# Along a variable; at the rows if there is none
+predicted <- function(x, along, ...) {
+  if (is.null(along)) {
     return(stats::predict(x, ...))
   }
-  stats::predict(x, grid_points(x, grid), ...)
+  stats::predict(x, along$points, ...)
 }
 
-grid_points <- function(x, grid) {
-  matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
-}
-
-#' Points of the curve; around the data if they have no range, or a range too
-#' small for numbers of this size
-#' @param column The predictor.
+#' The points of a curve along a variable, the others at their medians and most
+#' frequent levels
+#'
+#' @param name Of the variable, or of a column of one; NULL: the first.
+#' @param wider By which share of their range do numbers extend beyond the data?
+#' @return List of `label`, `points` (a data frame of the variables), `at` (where
+#'   they are on the axis), `rows` (where the training rows are) and, of levels,
+#'   `ticks` and `xlim`.
 #' @noRd
-curve_grid <- function(x, at, n, column = 1) {
-  ends <- range(at)
-  if (diff(ends) == 0) {
-    ends <- ends + c(-3, 3) * x$settings$scaling$x_scale[[column]]
+curve_along <- function(x, n, name = NULL, wider = 0) {
+  frame <- variable_frame(x)
+  parts <- variable_parts(frame)
+  if (is.null(name)) name <- names(parts)[[1]]
+  v <- parts[[name]]
+  out <- list(label = name)
+  if (is_measured(v) && !is_coded(x$mould, part_owner(frame, name))) {
+    if (is_time(v)) out$label <- paste0(name, " (", time_unit(v), ")")
+    out$rows <- as.double(v)
+    values <- out$at <- curve_grid(out$rows, n, wider)
+  } else {
+    values <- sort(unique(v))
+    out$ticks <- as.character(values)
+    out$at <- seq_along(values)
+    out$rows <- match(v, values)
+    out$xlim <- range(out$at) + c(-0.6, 0.6)
   }
-  apart_grid(ends, n)
+  points <- typical_row(x$mould, frame)[rep(1L, length(values)), , drop = FALSE]
+  out$points <- set_parts(points, stats::setNames(list(values), name))
+  out
+}
+
+# Points of a curve; around the data if they have no range, or a range too small
+# for numbers of this size
+curve_grid <- function(at, n, wider = 0) {
+  ends <- range(at)
+  if (diff(ends) == 0) ends <- ends + c(-3, 3)
+  apart_grid(ends + c(-wider, wider) * diff(ends), n)
+}
+
+# Bands and a line along numbers, ranges and points at levels
+along_bands <- function(along, bands, ...) {
+  if (is.null(along$ticks)) {
+    return(band_layer(along$at, bands, ...))
+  }
+  ranges_layer(along$at, bands[, "lwr"], bands[, "upr"],
+    colour = "sky", lwd = 5, ...
+  )
+}
+
+along_line <- function(along, y, ...) {
+  if (is.null(along$ticks)) {
+    return(lines_layer(along$at, y, lwd = 2, ...))
+  }
+  points_layer(along$at, y, size = 1, ...)
 }
 
 # n different points
@@ -128,16 +170,18 @@ apart_grid <- function(ends, n) {
 
 # Ticks at the bottom as high as each row's probability of being a centre; NULL
 # for kernels of bark() whose centres are not rows, for draws from the prior, and
-# for so many rows that ticks run together
-centre_ticks <- function(x, most = 200) {
+# for so many rows that ticks run together, or for rows at levels
+centre_ticks <- function(x, along, most = 200) {
   if ((inherits(x, "kb_bark") && has_own_centres(x)) || is_prior_only(x) ||
-    nrow(x$data$x) > most) {
+    nrow(x$data$x) > most || !is.null(along$ticks)) {
     return(NULL)
   }
   probability <- inclusion(x)$probability
+  # Of rows not processed yet nothing is known.
+  probability <- probability[training_rows(x)]
   used <- which(probability > 0)
   layer("rug",
-    data.frame(x = x$data$x[used, 1], height = 0.1 * probability[used]),
+    data.frame(x = along$rows[used], height = 0.1 * probability[used]),
     colour = "orange", lwd = 2, label = "probability of a centre"
   )
 }
@@ -182,11 +226,9 @@ observed_picture <- function(x, level) {
 # For two classes the probability of the second, for ordered classes f: along
 # the only predictor, or at the rows in increasing order
 classes_picture <- function(x, level, n) {
-  one <- has_one_input(x)
-  at <- if (one) training_x(x)[, 1]
-  grid <- if (one) curve_grid(x, at, n)
+  along <- if (has_one_variable(x)) curve_along(x, n)
   ordered <- is_ordered(x)
-  bands <- predicted(x, grid,
+  bands <- predicted(x, along,
     type = if (ordered) "link" else "response", interval = "credible",
     level = level
   )
@@ -194,35 +236,35 @@ classes_picture <- function(x, level, n) {
   label <- if (ordered) "cut points"
   ylab <- if (ordered) "latent f" else probability_label(x)
   ylim <- if (!ordered) 0:1
-  if (!one) {
+  if (is.null(along)) {
     by <- if (ordered) "f" else "probability"
     return(rows_picture(x, bands, limits, level, by, ylab, label, ylim))
   }
   y <- training_response(x)
   prior <- is_prior_only(x)
-  curves <- if (prior) prior_curves(x, grid, ordered)
+  curves <- if (prior) prior_curves(x, along, ordered)
   crop <- if (prior && ordered) latent_limits(limits, curves)
   new_picture(panel(
-    noted_label(colnames(x$data$x), curves, crop), ylab,
+    noted_label(along$label, curves, crop), ylab,
     if (!prior) {
-      band_layer(grid, bands,
+      along_bands(along, bands,
         alpha = 0.6, label = percent_label(level, "credible interval")
       )
     },
     if (ordered) rule_layer(y = limits, label = label),
     if (ordered) {
-      layer("rug", data.frame(x = at, group = y), by = class_groups(x))
+      layer("rug", data.frame(x = along$rows, group = y), by = class_groups(x))
     } else {
-      points_layer(at, as.integer(y) - 1, colour = "grey", alpha = 0.5)
+      points_layer(along$rows, as.integer(y) - 1, colour = "grey", alpha = 0.5)
     },
-    if (prior) drawn_curves_layer(grid, curves),
-    lines_layer(grid, bands[, "fit"],
-      lwd = 2, label = paste0(
+    if (prior) drawn_curves_layer(along$at, curves),
+    along_line(along, bands[, "fit"],
+      label = paste0(
         if (ordered) "mean of f" else "probability", if (prior) " (prior)"
       )
     ),
-    if (!ordered) centre_ticks(x),
-    ylim = ylim, crop = crop
+    if (!ordered) centre_ticks(x, along),
+    ylim = ylim, crop = crop, ticks = along$ticks, xlim = along$xlim
   ))
 }
 
@@ -258,34 +300,36 @@ rows_picture <- function(x, bands, limits, level, by, ylab, label = NULL,
   ))
 }
 
-#' Probabilities of classes along the only predictor (with two classes of the
-#' second), with the rows at their class
+#' Probabilities of classes along a variable (with two classes of the second),
+#' with the rows at their class
 #' @param probability Function of points.
+#' @param along From `curve_along()`.
 #' @param ... Further layers.
 #' @noRd
-class_curves_picture <- function(x, n, probability, ...) {
-  at <- training_x(x)[, 1]
-  grid <- curve_grid(x, at, if (is.null(n)) 200 else n)
-  p <- probability(grid_points(x, grid))
+class_curves_picture <- function(x, along, probability, ...) {
+  p <- probability(rows_of_variables(x$mould, along$points))
   two <- ncol(p) == 2
   by <- class_groups(x)
   new_picture(panel(
-    colnames(x$data$x),
+    along$label,
     paste0(
       if (two) probability_label(x) else "class probability",
       if (is_prior_only(x)) " (prior)"
     ),
     if (two) {
-      lines_layer(grid, p[, 2], lwd = 2, colour = "grey")
+      along_line(along, p[, 2], colour = "grey")
     } else {
-      layer("lines", matrix_lines(grid, p, by$levels), lwd = 2, by = by)
+      layer(if (is.null(along$ticks)) "lines" else "points",
+        matrix_lines(along$at, p, by$levels),
+        lwd = 2, by = by
+      )
     },
     rule_layer(y = 0.5),
-    points_layer(at, class_heights(x),
+    points_layer(along$rows, class_heights(x),
       group = training_response(x), by = by
     ),
     ...,
-    ylim = c(0, 1.05)
+    ylim = c(0, 1.05), ticks = along$ticks, xlim = along$xlim
   ))
 }
 
@@ -320,19 +364,21 @@ k_picture <- function(x, prior, what) {
 # number of centres, stacked by kernel
 centres_picture <- function(x) {
   used <- inclusion(x)
-  single <- ncol(x$data$x) == 1
+  along <- if (has_one_variable(x)) curve_along(x, 2)
+  single <- !is.null(along) && is.null(along$ticks)
+  if (single) used <- used[training_rows(x), ]
   several <- inherits(x, "kb_srvm") && has_dictionary(x)
   values <- if (several) as.matrix(used[-(1:2)]) else cbind(used$probability)
   top <- t(apply(cbind(0, values), 1, cumsum))
   bars <- data.frame(
-    x = if (single) x$data$x[, 1] else used$row,
+    x = if (single) along$rows else used$row,
     ymin = as.vector(top[, -ncol(top)]), ymax = as.vector(top[, -1]),
     group = as.vector(col(values))
   )
   kernels <- seq_len(ncol(values))
   by <- groups("kernel", kernels, ordered_colours(ncol(values)))
   new_picture(panel(
-    if (single) colnames(x$data$x) else "row",
+    if (single) along$label else "row",
     if (several) {
       "expected number of centres"
     } else {

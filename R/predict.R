@@ -247,7 +247,8 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
     return(list(
       x = wide_x(object, rows),
       complete = rep(TRUE, length(rows)), y = pick_rows(object$data$y, rows),
-      weights = object$data$weights[rows], names = training_names(object)
+      weights = object$data$weights[rows], names = training_names(object),
+      variables = pick_rows(object$mould$variables, rows)
     ))
   }
   rows <- if (!outcome) {

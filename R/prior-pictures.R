@@ -58,11 +58,12 @@ pull_in <- function(values, limits) {
 
 # Curves -----------------------------------------------------------------------
 
-#' Draws of what a curve shows the bands of, at points of a grid
+#' Draws of what a curve shows the bands of
+#' @param along From `curve_along()`.
 #' @param link Of f instead of the expected response?
 #' @noRd
-prior_curves <- function(x, grid, link = FALSE) {
-  f <- predicted(x, grid, type = "draws")
+prior_curves <- function(x, along, link = FALSE) {
+  f <- predicted(x, along, type = "draws")
   if (link) {
     return(f)
   }
@@ -81,31 +82,27 @@ drawn_curves_layer <- function(grid, draws, most = 8) {
 # Of f of ordered classes, whose latent noise has a standard deviation of 1
 latent_limits <- function(cuts, f) prior_limits(range(cuts) + c(-3, 3), f)
 
-# The prior of the expected response along the only predictor
-prior_curve_picture <- function(x, level, at, grid) {
-  predicted <- function(level) {
-    stats::predict(x, grid_points(x, grid),
-      interval = "credible", level = level
-    )
+# The prior of the expected response along the only variable
+prior_curve_picture <- function(x, level, along) {
+  bands <- function(level) {
+    predicted(x, along, interval = "credible", level = level)
   }
-  curves <- prior_curves(x, grid)
+  curves <- prior_curves(x, along)
   y <- shown_response(x)
   crop <- picture_limits(x, curves)
   new_picture(panel(
-    noted_label(colnames(x$data$x), curves, crop), response_label(x),
-    prior_band(grid, level, predicted, 0.2),
-    prior_band(grid, 0.5, predicted, 0.45),
-    points_layer(at, y, colour = "grey", alpha = 0.8),
-    drawn_curves_layer(grid, curves),
-    lines_layer(grid, predicted(0.5)[, "fit"],
-      lwd = 2, label = "prior median"
-    ),
-    crop = crop
+    noted_label(along$label, curves, crop), response_label(x),
+    prior_band(along, level, bands, 0.2),
+    prior_band(along, 0.5, bands, 0.45),
+    points_layer(along$rows, y, colour = "grey", alpha = 0.8),
+    drawn_curves_layer(along$at, curves),
+    along_line(along, bands(0.5)[, "fit"], label = "prior median"),
+    crop = crop, ticks = along$ticks, xlim = along$xlim
   ))
 }
 
-prior_band <- function(at, level, predicted, alpha) {
-  band_layer(at, predicted(level),
+prior_band <- function(along, level, bands, alpha) {
+  along_bands(along, bands(level),
     alpha = alpha, label = paste("prior,", percent_label(level, "interval"))
   )
 }
@@ -116,7 +113,7 @@ prior_rows_picture <- function(x, level, most = 500) {
   half <- stats::predict(x, interval = "credible", level = 0.5)
   rows <- order(half[, "upr"])
   at <- seq_along(rows)
-  predicted <- function(level) {
+  bands <- function(level) {
     bands <- stats::predict(x, interval = "credible", level = level)
     bands[rows, , drop = FALSE]
   }
@@ -126,8 +123,8 @@ prior_rows_picture <- function(x, level, most = 500) {
   crop <- picture_limits(x, draws)
   new_picture(panel(
     noted_label("rows, by their prior", draws, crop), response_label(x),
-    prior_band(at, level, predicted, 0.2),
-    prior_band(at, 0.5, predicted, 0.45),
+    prior_band(list(at = at), level, bands, 0.2),
+    prior_band(list(at = at), 0.5, bands, 0.45),
     points_layer(at, shown_response(x)[rows],
       colour = "grey", label = "observed"
     ),

@@ -25,19 +25,29 @@ given_row_names <- function(x) {
 # Names of the training rows processed so far, or NULL
 training_names <- function(fit) fit$mould$row_names[training_rows(fit)]
 
-#' The mould with the names of further rows, as in `rbind()`: rows without a
-#' name get their number
+#' The mould with the names and variables of further rows, as in `rbind()`: rows
+#' without a name get their number
 #' @param numbers,more Numbers of the existing and of the further rows.
-#' @param new Names of the further rows, or NULL.
+#' @param rows The further rows: `names` and `variables`, or NULL.
 #' @noRd
-append_row_names <- function(mould, numbers, new, more) {
+append_to_mould <- function(mould, numbers, rows, more) {
+  mould$variables <- append_variables(mould$variables, rows$variables)
   old <- mould$row_names
+  new <- rows$names
   if (!is.null(old) || !is.null(new)) {
     if (is.null(old)) old <- as.character(numbers)
     if (is.null(new)) new <- as.character(more)
     mould$row_names <- c(old, new)
   }
   mould
+}
+
+append_variables <- function(old, new) {
+  if (!is.null(old)) {
+    frame_of(Map(function(v, more) {
+      if (is.matrix(v)) rbind(v, more) else c(v, more)
+    }, old, new[names(old)]), nrow(old) + nrow(new))
+  }
 }
 
 #' Name the rows of a result

@@ -385,7 +385,8 @@ complete_rows <- function(rows, na.action) {
   inform_omitted(which(!rows$complete), length(rows$complete))
   list(
     x = rows$x[rows$complete, , drop = FALSE], y = rows$y[rows$complete],
-    names = rows$names[rows$complete], weights = rows$weights[rows$complete]
+    names = rows$names[rows$complete], weights = rows$weights[rows$complete],
+    variables = pick_rows(rows$variables, which(rows$complete))
   )
 }
 
@@ -417,8 +418,8 @@ append_rows <- function(object, rows) {
   object$data$x <- rbind(object$data$x, kernel_part(object, rows$x))
   object$data$y <- c(object$data$y, rows$y)
   object$sequence <- c(object$sequence, n + new)
-  object$mould <- append_row_names(
-    object$mould, numbers, rows$names, given + seq_along(new)
+  object$mould <- append_to_mould(
+    object$mould, numbers, rows, given + seq_along(new)
   )
   object
 }

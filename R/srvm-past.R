@@ -68,6 +68,7 @@ let_rows_go <- function(fit) {
   past$numbers <- row_numbers(fit)[left]
   fit$data <- pick_data(fit$data, left)
   fit$mould["row_names"] <- list(fit$mould$row_names[left])
+  fit$mould["variables"] <- list(pick_rows(fit$mould$variables, left))
   fit$sequence <- match(fit$sequence[-gone], left)
   fit$past <- past
   fit

@@ -89,32 +89,34 @@ BEGIN_RCPP
 END_RCPP
 }
 // bark_partial_projected_cpp
-Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& points, const Rcpp::IntegerVector& varied, const Eigen::MatrixXd& x, const std::string& what, const Rcpp::IntegerVector& chosen);
-RcppExport SEXP _kernelbayes_bark_partial_projected_cpp(SEXP drawsSEXP, SEXP pointsSEXP, SEXP variedSEXP, SEXP xSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
+Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& points, const Rcpp::IntegerVector& varied, const Eigen::MatrixXd& rows, const Eigen::MatrixXd& x, const std::string& what, const Rcpp::IntegerVector& chosen);
+RcppExport SEXP _kernelbayes_bark_partial_projected_cpp(SEXP drawsSEXP, SEXP pointsSEXP, SEXP variedSEXP, SEXP rowsSEXP, SEXP xSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::List& >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type points(pointsSEXP);
     Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type varied(variedSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
     Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
     Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_partial_projected_cpp(draws, points, varied, x, what, chosen));
+    rcpp_result_gen = Rcpp::wrap(bark_partial_projected_cpp(draws, points, varied, rows, x, what, chosen));
     return rcpp_result_gen;
 END_RCPP
 }
 // bark_partial_cpp
-Rcpp::List bark_partial_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& points, const Rcpp::IntegerVector& varied, const Eigen::MatrixXd& x, const std::string& what, const Rcpp::IntegerVector& chosen);
-RcppExport SEXP _kernelbayes_bark_partial_cpp(SEXP drawsSEXP, SEXP pointsSEXP, SEXP variedSEXP, SEXP xSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
+Rcpp::List bark_partial_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& points, const Rcpp::IntegerVector& varied, const Eigen::MatrixXd& rows, const Eigen::MatrixXd& x, const std::string& what, const Rcpp::IntegerVector& chosen);
+RcppExport SEXP _kernelbayes_bark_partial_cpp(SEXP drawsSEXP, SEXP pointsSEXP, SEXP variedSEXP, SEXP rowsSEXP, SEXP xSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::List& >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type points(pointsSEXP);
     Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type varied(variedSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
     Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
     Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_partial_cpp(draws, points, varied, x, what, chosen));
+    rcpp_result_gen = Rcpp::wrap(bark_partial_cpp(draws, points, varied, rows, x, what, chosen));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -835,8 +837,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_class_draws_cpp", (DL_FUNC) &_kernelbayes_bark_class_draws_cpp, 1},
     {"_kernelbayes_bark_class_log_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_log_probability_cpp, 3},
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
-    {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 6},
-    {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
+    {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 7},
+    {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 7},
     {"_kernelbayes_camera_rays_cpp", (DL_FUNC) &_kernelbayes_camera_rays_cpp, 3},
     {"_kernelbayes_permuted_trace_cpp", (DL_FUNC) &_kernelbayes_permuted_trace_cpp, 3},
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},

@@ -218,18 +218,19 @@ Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x,
 Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws,
                                       const Eigen::MatrixXd& points,
                                       const Rcpp::IntegerVector& varied,
+                                      const Eigen::MatrixXd& rows,
                                       const Eigen::MatrixXd& x,
                                       const std::string& what,
                                       const Rcpp::IntegerVector& chosen) {
   const PooledDraws all(draws);
-  const std::vector<int> of = all.checked(chosen, x, x);
+  const std::vector<int> of = all.checked(chosen, rows, x);
   const std::vector<int> moved = columns_from_r(varied, points, x);
   const bool moments = what == "moments";
   const Eigen::Index n = points.rows(), s = chosen.size();
   Eigen::MatrixXd mean(n, s), variance(moments ? n : 0, moments ? s : 0);
   for (Eigen::Index i = 0; i < s; ++i) {
     const int draw = of[i];
-    Eigen::MatrixXd means(n, all.beta(draw).size()), at = x;
+    Eigen::MatrixXd means(n, all.beta(draw).size()), at = rows;
     for (Eigen::Index k = 0; k < n; ++k) {
       for (std::size_t j = 0; j < moved.size(); ++j) {
         at.col(moved[j]).setConstant(points(k, j));
@@ -246,8 +247,8 @@ Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws,
   return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
 }
 
-// The mean over the training rows x when the values of each point replace the
-// predictors `varied` (from 1), a row per point and a column per draw: of f
+// The mean over `rows` when the values of each point replace the predictors
+// `varied` (from 1), a row per point and a column per draw: of f
 // with its variance ("moments"), or of Phi(f) with the coefficients drawn
 // ("probability"). A kernel is the product of one over the varied predictors,
 // the same for all rows, and one over the others, the same for all points: no
@@ -256,10 +257,11 @@ Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws,
 Rcpp::List bark_partial_cpp(const Rcpp::List& draws,
                             const Eigen::MatrixXd& points,
                             const Rcpp::IntegerVector& varied,
+                            const Eigen::MatrixXd& rows,
                             const Eigen::MatrixXd& x, const std::string& what,
                             const Rcpp::IntegerVector& chosen) {
   const PooledDraws all(draws);
-  const std::vector<int> of = all.checked(chosen, x, x);
+  const std::vector<int> of = all.checked(chosen, rows, x);
   const std::vector<int> moved = columns_from_r(varied, points, x);
   Eigen::MatrixXd at = Eigen::MatrixXd::Zero(points.rows(), x.cols());
   std::vector<bool> vary(x.cols(), false);
@@ -276,7 +278,7 @@ Rcpp::List bark_partial_cpp(const Rcpp::List& draws,
   for (Eigen::Index i = 0; i < mean.cols(); ++i) {
     const int draw = of[i];
     Eigen::MatrixXd by_point = all.columns(draw, at, x, &vary);
-    const Eigen::MatrixXd by_row = all.columns(draw, x, x, &others);
+    const Eigen::MatrixXd by_row = all.columns(draw, rows, x, &others);
     if (moments) {
       by_point = by_point * by_row.colwise().mean().asDiagonal();
       all.moments(draw, by_point, mean.col(i), variance.col(i));

@@ -262,8 +262,10 @@ test_that("printing and summaries report every class", {
 
 test_that("importance is for a class or the largest over the fields", {
   fit <- species()$plane
-  all <- importance(fit)
-  each <- lapply(levels3, function(class) importance(fit, class = class))
+  all <- importance(fit, by = "column")
+  each <- lapply(levels3, function(class) {
+    importance(fit, class = class, by = "column")
+  })
   expect_identical(all$variable, fit$mould$x_names)
   for (one in each) {
     expect_true(all(all$mean >= one$mean & all$inclusion >= one$inclusion))

@@ -90,26 +90,46 @@ test_that("inputs that are functions are found in linear terms", {
   fit <- line_fit(y ~ kernels(log(a), b) + log(a) + z)
   data <- line_data()
   effect <- exposure_effects(fit, "single", fixed = 0.5)[1, ]
-  ends <- quantile(log(data$a), c(0.75, 0.25))
   rows <- data.frame(
-    a = exp(ends), b = median(data$b), z = median(data$z)
+    a = quantile(data$a, c(0.75, 0.25)), b = median(data$b), z = median(data$z)
   )
   draws <- predict(fit, rows, type = "draws")
   expect_equal(effect$mean, mean(draws[, 1] - draws[, 2]))
 })
 
-test_that("terms that an exposure cannot set are refused by name", {
-  fit <- line_fit(y ~ kernels(log(a), b) + a)
-  expect_error(exposure_effects(fit, "single"), "depends on \"a\"",
-    class = "kb_error_not_defined"
+test_that("an exposure moves with all that comes of it", {
+  formulas <- list(
+    y ~ kernels(log(a), b) + a, y ~ kernels(a, b) + I(a * z),
+    y ~ kernels(a, b) + a:poly(z, 2), y ~ kernels(a * b, a) + z,
+    y ~ kernels(poly(a, 2), b), y ~ kernels(a) + kernels(a, b) + a:sex
   )
-  expect_s3_class(exposure_effects(fit, "single", exposures = "b"),
-    "kb_exposures"
+  for (formula in formulas) {
+    fit <- line_fit(formula)
+    single <- exposure_effects(fit, "single", fixed = 0.5)
+    expect_identical(single$exposure[[1]], "a")
+    expect_equal(single$mean[[1]], mean(step_of(fit, "a")))
+    expect_equal(single$sd[[1]], sd(step_of(fit, "a")))
+  }
+  fit <- line_fit(formulas[[1]])
+  expect_error(exposure_effects(fit, exposures = "log(a)"), "comes of \"a\"",
+    class = "kb_error_argument"
   )
-  product <- line_fit(y ~ kernels(a, b) + I(a * z))
-  expect_error(exposure_effects(product), class = "kb_error_not_defined")
-  unknown <- line_fit(y ~ kernels(a, b) + a:poly(z, 2))
-  expect_error(exposure_effects(unknown), class = "kb_error_not_defined")
+})
+
+test_that("codes and ordered factors move among values that occur", {
+  data <- line_data()
+  data$k <- rep(c(1, 2, 5), 20)
+  data$o <- factor(rep(c("low", "mid", "high"), 20), c("low", "mid", "high"),
+    ordered = TRUE
+  )
+  fit <- bark_quick(y ~ kernels(factor(k), o, a) + o, data, prior = bark_prior())
+  single <- exposure_effects(fit, "single", fixed = 0.5)
+  rows <- data.frame(k = c(5, 1), o = "mid", a = median(data$a))
+  draws <- predict(fit, rows, type = "draws")
+  own <- single[single$exposure == "k", ]
+  expect_equal(own$mean, mean(draws[, 1] - draws[, 2]))
+  curves <- exposure_effects(fit, exposures = "o", n = 20)
+  expect_equal(curves$value, 1:3)
 })
 
 test_that("print() says what linear terms and factors are at", {

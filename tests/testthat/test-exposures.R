@@ -184,7 +184,7 @@ test_that("probabilities under the prior agree for equal exposures", {
 test_that("unknown exposures and quantiles are errors", {
   fits <- exposure_fits()
   expect_error(exposure_effects(fits$one, exposures = c("a", "z")),
-    "\"z\" is not", class = "kb_error_argument"
+    "must be among \"a\", \"b\"", class = "kb_error_argument"
   )
   expect_error(
     exposure_effects(fits$one, "overall", quantiles = c(0.5, 25)), "It has 25",

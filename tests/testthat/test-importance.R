@@ -10,7 +10,7 @@ on_paper <- function(expr) {
 
 test_that("scales and inclusion agree with the draws", {
   for (fit in fits) {
-    out <- importance(fit, level = 0.8)
+    out <- importance(fit, level = 0.8, by = "column")
     draws <- as.data.frame(as_draws(fit))
     p <- ncol(fit$data$x)
     expect_identical(out$variable, colnames(fit$data$x))

@@ -90,15 +90,30 @@ test_that("the rejects drawn are for the given rows", {
   ))
 })
 
-test_that("the plane has the other predictors at their median", {
+test_that("the plane has the other predictors at their median or first level", {
   fit <- fits$factor
-  points <- plane_points(fit, c(2, 4), c(10, 20, 30), c(1, 2))
-  expect_identical(dim(points), c(6L, 5L))
-  expect_equal(points[, "x2"], rep(c(10, 20, 30), 2))
-  expect_equal(points[, "gb"], rep(1:2, each = 3))
-  expect_equal(unique(points[, "x1"]), stats::median(data$x1))
-  expect_identical(check_plane(fit, c("gb", "x1")), c(4L, 1L))
-  on_paper(expect_silent(plot(fit, variable = c("gb", "x1"), n = 5)))
+  points <- curve_along(fit, 5, "x2")$points
+  expect_equal(range(points$x2), range(data$x2))
+  expect_equal(unique(points$x1), stats::median(data$x1))
+  expect_identical(
+    as.character(unique(points$g)), names(which.max(table(data$g)))
+  )
+  picture <- kgs_picture(fit, "boundary", c("x2", "x1"), NULL, NULL, NULL, 0.9,
+    5, logical()
+  )
+  expect_identical(picture$panels[[1]]$xlab, "x2")
+  expect_error(plot(fit, variable = c("gb", "x1")), "comes of \"g\"",
+    class = "kb_error_argument"
+  )
+})
+
+test_that("the plane is that of the variables that matter most", {
+  rows <- withr::with_seed(1, matrix(stats::rnorm(240), 60))
+  rows <- data.frame(rows, y = factor(rows[, 4] + rows[, 2] > 0))
+  fit <- kgs(y ~ ., rows, kernel = kernel_gaussian(2), seed = 1,
+    control = mcmc_control(chains = 2, warmup = 50, iter = 100)
+  )
+  expect_setequal(leading_of_functions(fit)[1:2], c("X2", "X4"))
 })
 
 test_that("the probabilities drawn agree with predict()", {

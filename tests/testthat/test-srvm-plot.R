@@ -187,12 +187,12 @@ test_that("each type draws what it says", {
 
 test_that("the curve has a range even if the data have none", {
   fit <- suppressWarnings(fit_small(y ~ x, data[rep(1, 5), ]))
-  grid <- curve_grid(fit, rep(data$x[[1]], 5), 7)
+  grid <- curve_along(fit, 7)$at
   expect_length(grid, 7)
   expect_equal(mean(grid), data$x[[1]])
   expect_equal(diff(range(grid)), 6)
   fit <- fit_small(y ~ x, data)
-  expect_equal(range(curve_grid(fit, data$x, 50)), range(data$x))
+  expect_equal(range(curve_along(fit, 50)$at), range(data$x))
 })
 
 test_that("the prior of k is that of sets", {
