@@ -123,7 +123,9 @@ curve_along <- function(x, n, name = NULL, wider = 0) {
   if (is_measured(v) && !is_coded(x$mould, part_owner(frame, name))) {
     if (is_time(v)) out$label <- paste0(name, " (", time_unit(v), ")")
     out$rows <- as.double(v)
-    values <- out$at <- curve_grid(out$rows, n, wider)
+    held <- held_columns(x$mould, name)
+    unit <- if (length(held) == 1) x$settings$scaling$x_scale[[held]] else 1
+    values <- out$at <- curve_grid(out$rows, n, unit, wider)
   } else {
     values <- sort(unique(v))
     out$ticks <- as.character(values)
@@ -136,11 +138,12 @@ curve_along <- function(x, n, name = NULL, wider = 0) {
   out
 }
 
-# Points of a curve; around the data if they have no range, or a range too small
-# for numbers of this size
-curve_grid <- function(at, n, wider = 0) {
+# Points of a curve; some units around the data if they have no range, further
+# if it is too small for numbers of this size
+curve_grid <- function(at, n, unit = 1, wider = 0) {
   ends <- range(at)
-  if (diff(ends) == 0) ends <- ends + c(-3, 3)
+  if (diff(ends) == 0) ends <- ends + c(-3, 3) * unit
+  if (wider > 0) ends <- range(apart_grid(ends, 2))
   apart_grid(ends + c(-wider, wider) * diff(ends), n)
 }
 

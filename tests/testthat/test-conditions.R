@@ -124,7 +124,9 @@ test_that("a plane with nearly equal numbers can be drawn", {
   withr::local_pdf(NULL)
   far <- transform(d, x1 = 1e15 + x1, x2 = 1e15 + x2)
   fit <- quiet(kgs(class ~ x1 + x2, far, control = short, seed = 1))
-  expect_false(anyDuplicated(plane_grid(fit, 1, 70)) > 0)
+  expect_false(
+    anyDuplicated(curve_along(fit, 70, "x1", 0.05)$at) > 0
+  )
   expect_no_error(plot(fit))
   expect_false(anyDuplicated(apart_grid(c(1e15, 1e15), 100)) > 0)
   expect_identical(apart_grid(c(0, 1), 3), c(0, 0.5, 1))
@@ -133,7 +135,7 @@ test_that("a plane with nearly equal numbers can be drawn", {
 test_that("an axis around a constant predictor uses the predictor's scale", {
   data <- transform(d, constant = 200, wide = 1000 * x1)
   fit <- quiet(kgs(class ~ constant + wide, data, control = short, seed = 1))
-  ends <- range(plane_grid(fit, 1, 70))
+  ends <- range(curve_along(fit, 70, "constant", 0.05)$at)
   scale <- fit$settings$scaling$x_scale[["constant"]]
   expect_equal(ends, 200 + c(-3.3, 3.3) * scale)
 })
