@@ -258,7 +258,7 @@ test_that("C++ checks draws before it predicts from them", {
         function() bark_values_cpp(pool, at, x, what, chosen)
       }),
       lapply(c(bark_partial_cpp, bark_partial_projected_cpp), function(f) {
-        function() f(pool, at, varied, x, "moments", chosen)
+        function() f(pool, at, varied, x, x, "moments", chosen)
       })
     )
   }
