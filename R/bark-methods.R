@@ -12,9 +12,15 @@ print.kb_bark <- function(x, digits = 3, ...) {
 is_prior_only <- function(fit) isTRUE(fit$settings$prior_only)
 
 # Before it has seen data f has no mean, nor has what depends on it but
-# probabilities: medians are shown instead.
+# probabilities; and exp(f) has none afterwards: coefficients of kernels, and
+# standard deviations of groups, have tails that fall like powers, which the data
+# cut off at their rows only. Medians are shown instead.
 lacks_mean <- function(fit, type) {
-  is_prior_only(fit) && (type == "link" || has_quantiles(fit))
+  if (is_prior_only(fit)) {
+    return(type == "link" || has_quantiles(fit))
+  }
+  type == "response" && inherits(fit, "kb_bark") &&
+    isTRUE(family_of(fit)$exponential)
 }
 
 refuse_prior_only <- function(fit, what) {

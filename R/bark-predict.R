@@ -82,7 +82,10 @@
 #' * `"log_score"`: log probabilities of the classes given.
 #'
 #' For counts:
-#' * `"response"`: the posterior mean of the expected count, a vector of length n;
+#' * `"response"`: the posterior median of the expected count, a vector of length n
+#'   (its mean need not exist away from the data, since the prior of f has heavy
+#'   tails; medians are a little smaller, so for a total add the draws of
+#'   `rstantools::posterior_epred()`);
 #'   with an interval a matrix n x 3, whose limits are those of the expected count
 #'   (`"credible"`) or of a new one (`"prediction"`).
 #' * `"link"`: the posterior mean of f, the log of the expected count; with a

@@ -23,6 +23,7 @@ family_of_censored <- function(normal, logs, ...) {
     ...,
     link_label = if (logs) "log",
     outcome = "interval", noise = TRUE, parameters = character(), logs = logs,
+    exponential = logs,
     own_scales = "pooled", weights = "copies",
     sampler = if (normal) "censored_normal" else "censored_extreme",
     located = function(y) {

@@ -21,7 +21,7 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
   list(
     outcome = "numeric", object = object, called = called, title = title,
     weights = "copies",
-    link_label = "log mean",
+    link_label = "log mean", exponential = TRUE,
     parameters = parameters,
     numbers = function(y, scaling, offset) as.double(y),
     types = c("response", "link", "quantile", "draws", "log_score"),

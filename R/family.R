@@ -26,6 +26,8 @@
 #   matrix: the one before and itself if they are whole.
 # * `logs`: are the logarithms of the responses f plus noise? `expected` then is the
 #   median given a draw; `survival`: probabilities of larger responses.
+# * `exponential`: is the expected response given a draw exp(f)? It need have no
+#   mean over draws, see `lacks_mean()`.
 # * `truncation`: does bark's truncation approximation support it?
 # * `rung_power`: the exponent by which rungs of bark's ladder approach 0, or
 #   `rung_start`: the rung from which on they are multiples. With latent scales

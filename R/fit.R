@@ -262,12 +262,12 @@ fitted.kb_fit <- function(object, ...) {
 #'   generator.
 #' @param ... Not used: unknown arguments are errors.
 #' @return A vector, one number per training row. `"response"`: the response minus
-#'   the posterior mean of f, of the expected count, or the median of times; the
+#'   the posterior mean of f, the median of the expected count or of times; the
 #'   share of successes minus the probability; `NA` for censored responses. For two classes 0 or 1 (the second level) minus the
 #'   probability of the second level; for more, 1 minus the probability of the
 #'   row's class. Probabilities are those of `predict(type = "prob")`: for
 #'   [kgs()] of the recorded label. `fitted()` is `predict(object)`: means of f,
-#'   or classes. For fits of [kbr()] both have one column per state. Character
+#'   medians of counts and times, or classes. For fits of [kbr()] both have one column per state. Character
 #'   row names are kept in both and in the results of `predict()`.
 #' @references
 #' Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. *Journal of

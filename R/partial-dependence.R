@@ -39,7 +39,8 @@
 #'   unless one is chosen. The mean of f over rows is a mixture of normals over
 #'   the draws; means and limits are computed exactly from it (for [kgs()],
 #'   which has no such mixture, from draws); those of probabilities are means
-#'   and quantiles of draws, weighted where draws have weights. `plot()` draws a
+#'   and quantiles of draws, weighted where draws have weights; of expected counts
+#'   and of times, which need have no mean, `mean` is the median. `plot()` draws a
 #'   curve with its band (points with intervals for the levels of a factor), or
 #'   for two numeric variables the mean in colours with contours, and returns
 #'   `x`, invisibly; [ggplot2::autoplot()] draws the same.
