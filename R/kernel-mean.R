@@ -193,16 +193,10 @@ mmd <- function(a, b) {
 # Equal points combined, with the sum of their weights; without points of weight
 # zero
 merge_points <- function(points, weights) {
-  order <- do.call(order, unname(as.list(as.data.frame(points))))
-  points <- points[order, , drop = FALSE]
-  n <- nrow(points)
-  differ <- points[-1, , drop = FALSE] != points[-n, , drop = FALSE]
-  first <- c(TRUE, rowSums(differ) > 0)
-  weights <- as.double(rowsum(weights[order], cumsum(first)))
+  rows <- distinct_rows(points)
+  weights <- as.double(rowsum(weights, rows$kind))
   used <- weights != 0
-  list(
-    points = points[which(first)[used], , drop = FALSE], weights = weights[used]
-  )
+  list(points = points[rows$first[used], , drop = FALSE], weights = weights[used])
 }
 
 # Checks -----------------------------------------------------------------------

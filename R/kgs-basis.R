@@ -105,22 +105,3 @@ kernel_self <- function(kernel, x) {
     diag(kernel_evaluate(kernel, x[rows, , drop = FALSE]))
   }))
 }
-
-#' Rows that are equal, number by number
-#' @return `first`: a row of each kind; `kind`: that of each row.
-#' @noRd
-distinct_rows <- function(x) {
-  n <- nrow(x)
-  order <- seq_len(n)
-  if (ncol(x) > 0) {
-    order <- do.call(base::order, lapply(seq_len(ncol(x)), function(j) x[, j]))
-  }
-  sorted <- x[order, , drop = FALSE]
-  new <- c(TRUE, rowSums(
-    sorted[-1, , drop = FALSE] != sorted[-n, , drop = FALSE]
-  ) > 0)[seq_len(n)]
-  kind <- integer(n)
-  kind[order] <- cumsum(new)
-  first <- match(seq_len(max(kind)), kind)
-  list(first = first, kind = kind)
-}

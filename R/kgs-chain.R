@@ -51,11 +51,7 @@ kgs_data <- function(fit) {
 }
 
 # Which pivot of the basis each point is, or NA
-which_pivot <- function(basis, points) {
-  r <- nrow(basis$points)
-  kind <- distinct_rows(rbind(basis$points, points))$kind
-  match(kind[-seq_len(r)], kind[seq_len(r)])
-}
+which_pivot <- function(basis, points) match_points(points, basis$points)
 
 #' @export
 engine_open.kb_engine_kgs <- function(engine, index, state) {

@@ -12,7 +12,7 @@ fit_engine.kb_srvm_mcmc <- function(fit) {
           "warmup", "iter", "thin", "n_moves", "move_fraction"
         )]
       ),
-      x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
+      x = engine_points(fit)[rows, , drop = FALSE],
       y = response_rows(fit)[rows, , drop = FALSE]
     ),
     class = c("kb_engine_srvm_chain", "kb_engine_chain", "kb_engine")

@@ -15,11 +15,16 @@ fit_engine.kb_srvm <- function(fit) {
           "ancestry", "threads", "sweep_every"
         )]
       ),
-      x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
+      x = engine_points(fit)[rows, , drop = FALSE],
       y = response_rows(fit)[rows, , drop = FALSE]
     ),
     class = c("kb_engine_srvm", "kb_engine")
   )
+}
+
+# Equal points are one candidate
+engine_points <- function(fit) {
+  equal_points(scaling_x(fit$settings$scaling, fit$data$x))
 }
 
 #' @export

@@ -30,8 +30,9 @@ new_points <- function(fit, x, pool) {
   if (!may_join(fit)) {
     return(integer())
   }
-  key <- function(x) do.call(paste, unname(as.data.frame(x)))
-  which(!key(kernel_part(fit, x)) %in% key(fit$data$x[pool$rows, , drop = FALSE]))
+  numbers <- function(x) scaling_numbers(fit$settings$scaling, x)
+  known <- numbers(fit$data$x[unique(pool$rows), , drop = FALSE])
+  which(is.na(match_points(numbers(kernel_part(fit, x)), known)))
 }
 
 #' Moments of all points, those of new ones being mixtures
