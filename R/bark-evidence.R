@@ -149,6 +149,11 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
 }
 
 ladder_rungs <- function(row, n_temps) {
+  if (!is.null(n_temps)) {
+    check_memory(50 * as.double(n_temps), "The ladder",
+      "Use a smaller {.arg n_temps}."
+    )
+  }
   if (is.null(row$rung_start)) {
     n <- if (is.null(n_temps)) 20 else n_temps
     return((seq(0, n) / n)^row$rung_power)

@@ -57,9 +57,18 @@ user_frame <- function() {
 
 # A value of the C++ core, whose errors become conditions of the package
 core_value <- function(expr) {
-  tryCatch(expr, "C++Error" = function(error) {
-    if (inherits(error, "std::bad_alloc")) refuse_allocation(error)
+  tryCatch(memory_value(expr), "C++Error" = function(error) {
     refuse_precision(conditionMessage(error), error)
+  })
+}
+
+# A value whose allocation R or C++ may refuse
+memory_value <- function(expr) {
+  withCallingHandlers(expr, error = function(error) {
+    refused <- inherits(error, "std::bad_alloc") || grepl(
+      "cannot allocate|(size|length).* too large", conditionMessage(error)
+    )
+    if (refused && !inherits(error, "kb_error")) refuse_allocation(error)
   })
 }
 

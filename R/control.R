@@ -365,6 +365,7 @@ settled_control <- function(control,
   if (!is.null(control$iter)) length$until <- NULL
   open <- names(length)[lengths(control[names(length)]) == 0]
   control[open] <- length[open]
+  check_count(control$iter, 1, .Machine$integer.max - control$warmup, "iter")
   control$thin <- min(control$thin, control$iter)
   control
 }

@@ -324,14 +324,17 @@ class_residuals <- function(y, p) {
 simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
   object <- checked_fit(object, ...)
   nsim <- check_count(nsim, 1)
+  check_memory(2 * as.double(nsim) * stats::nobs(object), "The responses",
+    "Use a smaller {.arg nsim}."
+  )
   pool <- posterior_pool(object)
   rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
   # Draws from chains have equal weight.
   share <- if (!inherits(object, "kb_mcmc")) pool$weights
-  y <- with_local_seed(seed, {
+  y <- memory_value(with_local_seed(seed, {
     chosen <- sample.int(length(pool$weights), nsim, TRUE, share)
     response_draws(object, rows, pool, chosen)
-  })
+  }))
   out <- as_classes(object, as.data.frame(t(y)))
   names(out) <- paste0("sim_", seq_len(nsim))
   attr(out, "seed") <- seed

@@ -12,6 +12,13 @@ is_ladder <- function(engine) inherits(engine, "kb_engine_ladder")
 #'   refer to these), and the `status`.
 #' @noRd
 run_ladder_engine <- function(engine, chains, progress) {
+  config <- engine$config
+  check_count(config$iter, 1, .Machine$integer.max - config$warmup, "iter")
+  check_memory(
+    as.double(chains) * length(c(config$rungs, config$beta)) *
+      (50 + config$iter), "The ladders", "Use fewer {.arg chains}, or a
+      smaller {.arg n_temps} or {.arg iter}."
+  )
   out <- tryCatch(
     run_engine(
       engine, vector("list", chains), list(time_limit = Inf), progress

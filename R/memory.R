@@ -26,6 +26,22 @@ check_memory <- function(cells, what, hint = NULL) {
   ), "memory", bytes = bytes, limit = limit)
 }
 
+# The least that the states of a run take: some tens of numbers for each
+# particle, and for each level of a chain a value at each row besides
+check_run_memory <- function(fit) {
+  control <- fit$control
+  if (is.null(control$particles)) {
+    states <- as.double(control$chains) * control$n_temps
+    check_memory(states * (50 + NROW(fit$data$x)), "The chains",
+      "Use fewer {.arg chains}, or a smaller {.arg n_temps}."
+    )
+  } else {
+    check_memory(50 * as.double(control$particles) * control$replicates,
+      "The particles", "Use fewer {.arg particles} or {.arg replicates}."
+    )
+  }
+}
+
 # Draws of f at points, S x N for each function, and a copy on the way
 check_draws_memory <- function(draws, points, functions = 1) {
   check_memory(

@@ -210,6 +210,8 @@ predictive_variance <- function(fit, moments, interval, pool, weights = NULL) {
 # order, or evenly spaced.
 equal_weight_draws <- function(fit, pool, ndraws = NULL) {
   n <- length(pool$weights)
+  # Their numbers and places, before f is drawn at points
+  if (!is.null(ndraws)) check_draws_memory(ndraws, 4)
   if (inherits(fit, "kb_mcmc")) {
     return(if (is.null(ndraws)) seq_len(n) else spread_over(n, ndraws))
   }

@@ -50,6 +50,7 @@ advance_fit <- function(fit, progress, started, time_limit) {
   if (fit$status == "complete" && is_complete(fit)) {
     return(list(fit = fit, interrupted = FALSE))
   }
+  check_run_memory(fit)
   control <- fit$control
   # The limit of one call is not stored in the fit.
   if (!is.null(time_limit)) control$time_limit <- time_limit

@@ -307,6 +307,7 @@ srvm_rejuvenate <- function(object, n_moves, particles) {
     ), "argument", argument = "particles")
   }
   object$control <- control
+  check_run_memory(object)
   engine <- fit_engine(object)
   states <- lapply(seq_along(object$runs), function(index) {
     state <- object$runs[[index]]

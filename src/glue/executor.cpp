@@ -9,6 +9,9 @@
 #include <vector>
 
 kernelbayes::Executor make_executor(int threads, std::size_t worth_splitting) {
+  // The system refuses many more, and that ends the process.
+  constexpr int kMost = 256;
+  threads = std::min(threads, kMost);
   if (threads <= 1) return kernelbayes::serial_executor();
   auto pool = std::make_shared<RcppThread::ThreadPool>(threads - 1);
   return [pool, threads, worth_splitting](std::size_t n, const auto& body) {

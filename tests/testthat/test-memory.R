@@ -37,6 +37,62 @@ test_that("draws of f beyond the limit are refused, fewer are not", {
   }
 })
 
+test_that("sizes are checked before they are allocated", {
+  most <- .Machine$integer.max
+  data <- sim_sinc(20, seed = 1)
+  k <- kernel_gaussian(0.3)
+  long <- function(...) mcmc_control(warmup = 5, ..., time_limit = 1)
+  beyond <- list(
+    quote(bark(y ~ x, data, control = long(iter = most))),
+    quote(srvm(y ~ x, data, kernel = k, method = "mcmc",
+      control = long(iter = most)
+    )),
+    quote(kgs(y ~ ., sim_moons(20, seed = 1), control = long(iter = most)))
+  )
+  for (call in beyond) expect_error(eval(call), class = "kb_error_argument")
+  bark <- fuzz_cases()$bark()$fit
+  srvm <- fuzz_cases()$srvm()$fit
+  withr::local_options(kernelbayes.memory_limit = 1e9)
+  large <- list(
+    quote(bark(y ~ x, data, control = long(iter = 5, n_temps = most))),
+    quote(srvm(y ~ x, data, kernel = k, control = smc_control(most))),
+    quote(srvm(y ~ x, data, kernel = k,
+      control = smc_control(10, replicates = 1e7)
+    )),
+    quote(update(srvm, particles = most)), quote(simulate(bark, nsim = 3e8)),
+    quote(simulate(srvm, nsim = 3e8)),
+    quote(predict(bark, type = "draws", ndraws = most)),
+    quote(predict(srvm, type = "draws", ndraws = most)),
+    quote(evidence(bark, n_temps = most)),
+    quote(evidence(bark, n_temps = 2, chains = 1e8)),
+    quote(evidence(bark, n_temps = 2, iter = 1e8))
+  )
+  for (call in large) {
+    expect_error(eval(call), class = "kb_error_memory", info = deparse(call)[1])
+  }
+})
+
+test_that("what the system refuses is an error of memory", {
+  withr::local_options(kernelbayes.memory_limit = Inf)
+  expect_error(memory_value(numeric(2^51)), class = "kb_error_memory")
+  expect_error(memory_value(numeric(1e30)), class = "kb_error_memory")
+  expect_error(
+    memory_value(rlang::abort("std", class = "std::bad_alloc")),
+    class = "kb_error_memory"
+  )
+  expect_error(memory_value(stop("another")), "another")
+})
+
+test_that("more threads than a system has do not end R", {
+  fit <- function(threads) {
+    srvm(y ~ x, sim_sinc(8, seed = 1),
+      kernel = kernel_gaussian(0.3), seed = 1,
+      control = smc_control(5, threads = threads)
+    )
+  }
+  expect_identical(fitted(fit(1e6)), fitted(fit(1)))
+})
+
 test_that("the limit must be a number of bytes", {
   for (limit in list("1 GB", -1, c(1, 2), NA_real_)) {
     expect_error(
