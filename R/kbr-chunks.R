@@ -242,7 +242,7 @@ new_chunked <- function(pool, settings, model, n, seed) {
         observations = mould$x[0, , drop = FALSE]
       ),
       seed = seed, time = n, sequence = integer(), status = "complete",
-      features = model$features
+      far = learn_far(mould$x), features = model$features
     ),
     class = c("kb_kbr_chunked", "kb_kbr", "kb_fit")
   )

@@ -81,9 +81,8 @@ diagnosed_observations <- function(fit, newdata) {
     rows <- spread_over(fit$time, min(fit$time, 50))
     return(c(observe_rows(fit, rows), list(rows = rows)))
   }
-  known <- kbr_rows(fit, newdata)
-  rows <- which(known$complete)
-  c(observe(fit, known$y[rows, , drop = FALSE]), list(rows = rows))
+  seen <- observe_complete(fit, kbr_rows(fit, newdata))
+  c(seen, list(rows = which(seen$complete)))
 }
 
 weight_facts <- function(fit, seen) {

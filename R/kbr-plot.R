@@ -98,7 +98,7 @@ observe_one <- function(fit, newdata) {
   if (length(rows$complete) != 1 || !rows$complete) {
     bad_argument(newdata, "newdata", "one observation without missing values")
   }
-  seen <- observe(fit, rows$y)
+  seen <- observe_complete(fit, rows)
   warn_far(seen)
   seen
 }

@@ -10,24 +10,39 @@ kbr_seen <- function(fit, newdata) {
     if (n == 0) {
       bad_argument(newdata, "newdata", "given: the pairs were not kept")
     }
-    return(c(observe_rows(fit, seq_len(n)), list(complete = rep(TRUE, n))))
+    return(c(observe_rows(fit, seq_len(n)), list(
+      complete = rep(TRUE, n), far = rep(FALSE, n)
+    )))
   }
-  rows <- kbr_rows(fit, newdata)
+  observe_complete(fit, kbr_rows(fit, newdata))
+}
+
+# Those that are complete
+observe_complete <- function(fit, rows) {
   c(
     observe(fit, rows$y[rows$complete, , drop = FALSE]),
-    list(complete = rows$complete)
+    rows[c("complete", "far")]
   )
 }
 
-# Observations as the kernel sees them, and which are complete
+#' Observations as the kernel sees them
+#' @return List of `y`, which rows are `complete`, and which of these are `far`:
+#'   the nearest observation of the fit takes their place.
+#' @noRd
 kbr_rows <- function(fit, newdata) {
   if (is.null(fit$features$observations$kernel)) {
     return(gram_rows(fit, newdata))
   }
-  y <- mould_forge(fit$mould, observation_rows(fit, newdata))$x
+  moulded_rows(fit, mould_forge(fit$mould, observation_rows(fit, newdata))$x)
+}
+
+moulded_rows <- function(fit, y) {
+  complete <- stats::complete.cases(y)
+  found <- find_far(fit$far, y[complete, , drop = FALSE])
+  instead <- fit$far$points[found$nearest[found$far], , drop = FALSE]
+  y[which(complete)[found$far], ] <- instead
   list(
-    y = scaled_observations(fit, y),
-    complete = stats::complete.cases(y)
+    y = scaled_observations(fit, y), complete = complete, far = found$far
   )
 }
 
@@ -61,7 +76,7 @@ gram_rows <- function(fit, newdata) {
       x = "It has {ncol(newdata)} column{?s}."
     ), "columns", argument = "newdata")
   }
-  list(y = newdata, complete = complete)
+  list(y = newdata, complete = complete, far = rep(FALSE, sum(complete)))
 }
 
 # Results of complete rows in their positions: the first dimension, or the last
@@ -97,11 +112,20 @@ take_rows <- function(values, at) {
 far_share <- 1e-3
 
 warn_far <- function(seen) {
-  far <- sum(seen$near < far_share)
+  far <- sum(seen$far)
   if (far > 0) {
     kb_warn(c(
-      "{far} of {length(seen$near)} observation{?s} {?is/are} far from all
-       observations of the fit.",
+      "{far} of {length(seen$far)} observation{?s} {?is/are} far from all
+       observations of the fit, as 1 in 1000 would be: the nearest of them
+       {?is/are} used instead.",
+      i = "Do not trust their posterior. Add pairs closer to them."
+    ), "far")
+  }
+  alone <- sum(seen$near < far_share & !seen$far)
+  if (alone > 0) {
+    kb_warn(c(
+      "{alone} of {length(seen$near)} observation{?s} {?is/are} unknown to the
+       kernel of the observations.",
       x = "Their posterior is not determined by the data, or NA.",
       i = "Use a wider {.arg kernel_y}, or add pairs closer to them."
     ), "far")

@@ -244,6 +244,7 @@ kbr_fit <- function(mould, given, called, started) {
     ),
     class = c(kbr_class(settings$method), "kb_kbr", "kb_fit")
   )
+  if (!is.matrix(given$kernel_y)) fit$far <- learn_far(mould$x)
   fit <- choose_summaries(fit, given)
   fit$features <- kbr_features(fit, given$kernel_x, given$kernel_y)
   fit$gram_states <- features_gram_cpp(fit$features$states$factor, NULL)

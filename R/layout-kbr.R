@@ -28,6 +28,7 @@ kbr_layout <- c(layout(
   gram_states = where(!chunked, numeric_matrix(rank_x, rank_x)),
   mu = where(!chunked, numbers(rows)),
   .adjusted = settings$method == "adjusted",
+  far = maybe(holds(c(layout(.columns = columns), far_layout))),
   posterior = where(!adjusted, holds(kbr_posterior_layout)),
   adjustment = where(adjusted, holds(adjustment_layout))
 ), layout(
@@ -56,6 +57,12 @@ kbr_settings_layout <- layout(
     states = holds(c(layout(.columns = states), scaling_layout)),
     observations = holds(c(layout(.columns = inputs), scaling_layout))
   ))
+)
+
+# What `find_far()` needs, for observations of some columns
+far_layout <- layout(
+  points = numeric_matrix(NULL, columns), scaling = holds(scaling_layout),
+  limit = such_that(is_seconds, "a positive number")
 )
 
 # How many columns the kernel of the observations sees

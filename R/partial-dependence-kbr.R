@@ -146,9 +146,12 @@ observe_effects <- function(fit, points, others) {
   if (others == "median") frame <- typical_row(fit$mould, frame)
   at <- partial_rows(fit$mould, points, frame)
   seen <- lapply(at, function(y) {
-    observe(fit, scaled_observations(fit, y))
+    observe_complete(fit, moulded_rows(fit, y))
   })
-  warn_far(list(near = unlist(lapply(seen, `[[`, "near"))))
+  warn_far(list(
+    near = unlist(lapply(seen, `[[`, "near")),
+    far = unlist(lapply(seen, `[[`, "far"))
+  ))
   seen
 }
 

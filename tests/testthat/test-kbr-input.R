@@ -251,6 +251,8 @@ test_that("rows of missing values are NA in their place, of every type", {
 test_that("observations without information from the data are NA", {
   at <- rbind(new[1, ], 1e6)
   for (fit in list(kbr_rule(x, y), kbr_rule(x, y, normalize = FALSE))) {
+    # As in a fit that was saved before there was a rule for far observations
+    fit$far <- NULL
     full <- lapply(types, function(type) {
       quietly(predict_as(fit, new[1, ], type))
     })
@@ -285,6 +287,7 @@ test_that("observations without information from the data are NA", {
     }, numeric(9))),
     cos(1:20), kernel_rotation()
   )
+  rotations$far <- NULL
   expect_true(all(is.na(quietly(predict(rotations, 1e6)))))
   expect_equal(quietly(predict(rotations, c(1e6, 0)))[2, ],
     predict(rotations, 0)[1, ]
@@ -563,4 +566,62 @@ test_that("schedules are the rates of the theorem", {
     defaults[c("eps", "delta")], list(eps = 0.1 / 40, delta = 0.2 / 40)
   )
   expect_equal(kbr(x, y, method = "iw")$settings$delta, 1e-3)
+})
+
+test_that("1 in 1000 observations are far, whatever their distribution", {
+  # Null: P < 0.001 given the data of 1000 by exchangeability, so the mean over
+  # pairs of samples is below it. Of 40 x 500 new ones in each of three
+  # distributions 20 are expected; samples of 1000 vary in their largest
+  # distance, so that the count has a standard deviation of up to about 10.
+  makers <- list(
+    function(n) cbind(stats::rt(n, 3), 100 * stats::rexp(n)),
+    function(n) cbind(stats::runif(n), 1e-6 * stats::rnorm(n), 7),
+    function(n) cbind(stats::rpois(n, 30), stats::rnorm(n), stats::runif(n) > 0.5)
+  )
+  for (draw in makers) {
+    far <- withr::with_seed(1, replicate(40, {
+      sum(find_far(learn_far(draw(1000)), draw(500))$far)
+    }))
+    expect_lte(sum(far), 60)
+    few <- withr::with_seed(2, replicate(40, {
+      sum(find_far(learn_far(draw(200)), draw(500))$far)
+    }))
+    expect_lte(sum(few), 100)
+  }
+})
+
+test_that("far observations are told and give what the nearest gives", {
+  x <- withr::with_seed(2, matrix(stats::runif(600), 300))
+  y <- cbind(u = x[, 1] + 0.1 * normal_points(300, 1, 3), v = 10 * x[, 2] +
+    normal_points(300, 1, 4))
+  far <- rbind(c(3, 50), c(-5, 5), c(1e300, -1e300))
+  near <- rbind(c(0.5, 5), c(1.05, 10))
+  colnames(far) <- colnames(near) <- c("u", "v")
+  for (method in c("adjusted", "kbr", "iw")) for (width in c(0.2, 5)) {
+    fit <- quietly_kbr(kbr(x, y,
+      kernel_y = kernel_gaussian(width), scale = TRUE, method = method
+    ))
+    for (type in c("mean", "quantile", "draws", "sd")) {
+      expect_warning(out <- predict(fit, far, type = type),
+        "3 of 3 observations are far",
+        class = "kb_warning_far"
+      )
+      expect_true(all(is.finite(out) & out >= -0.01 & out <= 1.01))
+    }
+    instead <- fit$far$points[find_far(fit$far, far)$nearest, ]
+    colnames(instead) <- c("u", "v")
+    expect_equal(suppressWarnings(predict(fit, far)), predict(fit, instead))
+    expect_no_warning(predict(fit, near), class = "kb_warning_far")
+  }
+  matrices <- kbr(x[1:30, ], kernel_y = kernel_matrix(kernel_gaussian(1), y[1:30, ]))
+  expect_null(matrices$far)
+  tuned <- tune_kbr(x, y, bandwidths = 1, c0 = 0.1, folds = 2)
+  expect_warning(predict(tuned, far), class = "kb_warning_far")
+  chunked <- quietly_kbr(kbr(kbr_chunks(function(i) list(x = x, y = y), 2)))
+  expect_warning(out <- predict(chunked, far), class = "kb_warning_far")
+  expect_true(all(abs(out - 0.5) <= 0.51))
+  # Fits saved before have no rule.
+  old <- fit
+  old$far <- NULL
+  expect_no_warning(predict(old, near), class = "kb_warning_far")
 })
