@@ -35,8 +35,11 @@
 #'   distance of means, and `stretches`, how many were filtered), `best` (number
 #'   of the line) and `settings`.
 #' @section Errors: As in [kbr_hmm()]. Settings with which no model can be
-#'   learned have an infinite score; if that is so for all, the error of the
-#'   first is signalled.
+#'   learned have an infinite score; if that is so for all, there is an error of
+#'   class `kb_error_settings`. After an interrupt the choice is among the settings
+#'   with most of the stretches, and `table` has those that were tried, with a
+#'   warning of class `kb_warning_interrupted`; before the first stretch is filtered
+#'   it is an error of class `kb_error_interrupted`.
 #' @references
 #' Gneiting, T. and Raftery, A. E. (2007). Strictly proper scoring rules,
 #' prediction, and estimation. *Journal of the American Statistical Association*
@@ -81,12 +84,16 @@ tune_kbr_hmm <- function(states, observations, group = NULL, times = NULL,
   # What is wrong with the data is wrong for all settings.
   check_space(space, mould$y, "states")
   successive_rows(n, group)
-  scores <- tune_stages(shared, folds, progress)
-  table <- hmm_tuning_table(shared$settings, scores)
-  best <- best_setting(table, scores)
+  keep_run({
+    scores <- tune_stages(shared, folds, progress)
+    tried <- which(rowSums(!is.na(scores[, , 1, drop = FALSE])) > 0)
+    shared$settings <- shared$settings[tried]
+    table <- hmm_tuning_table(shared$settings, scores[tried, , , drop = FALSE])
+    best <- best_setting(table)
+    fit <- tuned_hmm(shared, best)
+  })
   structure(list(
-    fit = tuned_hmm(shared, best), table = table, best = best,
-    settings = shared$settings
+    fit = fit, table = table, best = best, settings = shared$settings
   ), class = "kb_hmm_tuning")
 }
 
@@ -143,17 +150,20 @@ tune_stages <- function(shared, folds, progress) {
       at <- tasks[[i]]
       scores[at$setting, at$fold, ] <<- out$values[[i]]
     }
+    done <- sum(!is.na(scores[, , 1]))
+    report_tasks(done, done + sum(!out$done), "stretch",
+      "The choice is among the settings with most of them.", "stretches"
+    )
+    all(out$done)
   }
   first <- unique(c(1 + folds %/% 4, folds - folds %/% 4))
-  keep_run({
-    run(seq_len(count), first, "Tuning, first stretches")
-    left <- setdiff(seq_len(folds), first)
-    if (length(left) > 0) {
-      means <- rowMeans(scores[, first, 1, drop = FALSE])
-      better <- utils::head(order(means), max(ceiling(count / 3), 2))
-      run(better, left, "Tuning, other stretches")
-    }
-  })
+  whole <- run(seq_len(count), first, "Tuning, first stretches")
+  left <- setdiff(seq_len(folds), first)
+  if (whole && length(left) > 0) {
+    means <- rowMeans(scores[, first, 1, drop = FALSE])
+    better <- utils::head(order(means), max(ceiling(count / 3), 2))
+    run(better, left, "Tuning, other stretches")
+  }
   scores
 }
 
@@ -262,7 +272,7 @@ setting_label <- function(setting) {
 }
 
 # The least score of those with all stretches
-best_setting <- function(table, scores) {
+best_setting <- function(table) {
   whole <- table$stretches == max(table$stretches)
   if (!any(is.finite(table$score[whole]))) {
     kb_abort(c(

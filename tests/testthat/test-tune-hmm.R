@@ -110,3 +110,31 @@ test_that("bad requests are refused", {
   )
   expect_error(tuning_case(list(list()), n = 15), class = "kb_error_argument")
 })
+
+test_that("an interrupt leaves a choice among the stretches that were filtered", {
+  skip_on_os("windows")
+  settings <- list(
+    list(method = "kbr"), list(method = "iw"), list(method = "kbr", eps = 100),
+    list(method = "iw", eps = 50)
+  )
+  stopped_at <- function(k) {
+    local_interrupt_at("hmm_tune_cell", k)
+    expect_warning(out <- tuning_case(settings),
+      class = "kb_warning_interrupted"
+    )
+    out
+  }
+  # Of two first stretches of each, two whole settings and half of the third
+  some <- stopped_at(6)
+  expect_identical(some$table$stretches, c(2, 2, 1))
+  expect_true(all(is.finite(some$table$score)))
+  expect_length(some$settings, 3)
+  expect_identical(some$best, which.min(some$table$score[1:2]))
+  expect_s3_class(some$fit, "kb_kbr_hmm")
+  # In the second part, the first of the better settings is whole.
+  expect_identical(sum(stopped_at(10)$table$stretches), 9)
+  local({
+    local_interrupt_at("hmm_tune_cell", 1)
+    expect_error(tuning_case(settings), class = "kb_error_interrupted")
+  })
+})
