@@ -4,7 +4,7 @@
 #' @export
 print.kb_partial_dependence <- function(x, digits = 3, ...) {
   check_no_dots(...)
-  plain <- as.data.frame(unclass(x))
+  plain <- as.data.frame(unclass(x), optional = TRUE)
   numbers <- c("mean", "lower", "upper")
   if (!all(numbers %in% names(x))) {
     # Columns were taken out of it.
@@ -38,8 +38,8 @@ dependence_picture <- function(x) {
   outcome <- attr(x, "outcome")
   if (is.null(outcome)) outcome <- "mean"
   level <- attr(x, "level")
-  x <- as.data.frame(unclass(x))
-  numeric <- vapply(x[variables], is.numeric, NA)
+  x <- as.data.frame(unclass(x), optional = TRUE)
+  numeric <- vapply(x[variables], is_measured, NA)
   # Along a numeric variable, if there is one.
   variables <- variables[order(!numeric)]
   if (length(variables) == 2 && all(numeric)) {
@@ -67,9 +67,12 @@ dependence_variables <- function(x) {
 effect_panel <- function(x, variables, ylab, level = NULL,
                          centre = "posterior mean") {
   at <- x[[variables[[1]]]]
-  ticks <- if (!is.numeric(at)) as.character(unique(at))
-  if (!is.null(ticks)) at <- match(at, ticks)
+  # Times are numbers on an axis.
+  if (is_time(at)) at <- as.double(at)
+  ticks <- if (!is.numeric(at)) shown_levels(unique(at))
+  if (!is.null(ticks)) at <- match(at, unique(at))
   of <- if (length(variables) == 2) factor(x[[variables[[2]]]])
+  if (!is.null(of)) levels(of) <- shown_levels(levels(of))
   by <- if (!is.null(of)) groups(variables[[2]], levels(of))
   # Levels beside each other.
   if (!is.null(ticks) && !is.null(of)) {
@@ -94,7 +97,8 @@ effect_panel <- function(x, variables, ylab, level = NULL,
 # The mean in colours, with contours
 surface_picture <- function(x, variables, outcome) {
   cells <- data.frame(
-    x = x[[variables[[1]]]], y = x[[variables[[2]]]], z = x$mean
+    x = as.double(x[[variables[[1]]]]), y = as.double(x[[variables[[2]]]]),
+    z = x$mean
   )
   flat <- length(unique(cells$x)) == 1 || length(unique(cells$y)) == 1
   new_picture(panel(

@@ -128,7 +128,7 @@ curve_along <- function(x, n, name = NULL, wider = 0) {
     values <- out$at <- curve_grid(out$rows, n, unit, wider)
   } else {
     values <- sort(unique(v))
-    out$ticks <- as.character(values)
+    out$ticks <- shown_levels(values)
     out$at <- seq_along(values)
     out$rows <- match(v, values)
     out$xlim <- range(out$at) + c(-0.6, 0.6)
@@ -145,6 +145,12 @@ curve_grid <- function(at, n, unit = 1, wider = 0) {
   if (diff(ends) == 0) ends <- ends + c(-3, 3) * unit
   if (wider > 0) ends <- range(apart_grid(ends, 2))
   apart_grid(ends + c(-wider, wider) * diff(ends), n)
+}
+
+# An empty level can be seen
+shown_levels <- function(levels) {
+  levels <- as.character(levels)
+  ifelse(nzchar(levels), levels, "\"\"")
 }
 
 # Bands and a line along numbers, ranges and points at levels

@@ -242,3 +242,52 @@ test_that("the fit keeps what its columns do not hold, through updates", {
   damaged$mould$variables <- damaged$mould$variables[1:3, ]
   expect_error(predict(damaged), class = "kb_error_fit")
 })
+
+test_that("pictures have the user's variables, whatever they are", {
+  data <- moving_data()
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  data$three <- cut(data$y, c(-Inf, 0, 1, Inf), labels = c("A", "B", "C"))
+  data$NA_ <- factor(rep_len(c("NA", "x", ""), 40))
+  small <- mcmc_control(chains = 2, warmup = 10, iter = 10)
+  asks <- list(
+    function(f) bark(f, data, control = small, seed = 1),
+    function(f) {
+      bark(f, data, control = small, seed = 1, prior_only = TRUE)
+    },
+    function(f) {
+      srvm(f, data, control = smc_control(particles = 10), seed = 1)
+    },
+    function(f) {
+      f[[2]] <- quote(three)
+      bark(f, data, control = small, seed = 1)
+    },
+    function(f) {
+      f[[2]] <- quote(three)
+      kgs(f, data, control = small, kernel = kernel_gaussian(1), seed = 1)
+    }
+  )
+  for (formula in list(
+    y ~ `dose (mg)`, y ~ `if`, y ~ o, y ~ g, y ~ NA_, y ~ day, y ~ l,
+    y ~ factor(k), y ~ poly(x, 2), y ~ x + I(x^2), y ~ m, y ~ g + s
+  )) {
+    name <- all.vars(formula[[3]])
+    for (ask in asks) {
+      fit <- quiet(ask(formula))
+      if (!(isTRUE(fit$settings$prior_only) && length(name) > 1)) {
+        expect_no_error(quiet(plot(fit)))
+      }
+      if (length(name) == 1 && name != "m") {
+        along <- curve_along(fit, 5)
+        expect_match(along$label, name, fixed = TRUE)
+        out <- partial_dependence(fit, name, n = 3, ndraws = 5)
+        expect_identical(names(out)[[1]], name)
+        expect_no_error(quiet(plot(out)))
+        expect_output(print(out), name, fixed = TRUE)
+      }
+      if (requireNamespace("ggplot2", quietly = TRUE) && !is_prior_only(fit)) {
+        expect_no_error(quiet(ggplot2::ggplot_build(ggplot2::autoplot(fit))))
+      }
+    }
+  }
+})
