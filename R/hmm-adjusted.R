@@ -6,7 +6,7 @@
 learn_adjusted <- function(hmm, mould, sources, kernels, rank, scale, given) {
   known <- known_parts(hmm, mould$y, sources)
   y <- if (is.null(hmm$log_likelihood)) mould$x
-  if (!is.null(y)) hmm$scores <- learn_scores(y, scale)
+  if (!is.null(y)) hmm$scores <- learn_scores(observed_rows(y), scale)
   first <- if (is.null(sources$transitions)) {
     successive_rows(nrow(mould$y), sources$group)
   } else {

@@ -77,6 +77,9 @@ few_pivots <- 40
 #'   of the training rows `seen` and `variance`.
 #' @noRd
 learn_observed <- function(space, series, summaries, kernels, rank) {
+  n <- nrow(series$states)
+  rows <- which(stats::complete.cases(series$scores))
+  series <- take_series(series, rows)
   at <- in_unit(series$unit, space_encode(space, series$states))
   summary <- if (summaries) {
     learn_summary(space, series, kernels$y, rank)
@@ -112,8 +115,21 @@ learn_observed <- function(space, series, summaries, kernels, rank) {
   list(
     summary = summary, error = error, spread = spread,
     gain = if (summaries) summary_gain(space, series, error), cov = cov,
-    memory = residual_memory(scaled, series), seen = seen, variance = variance
+    memory = residual_memory(scaled, series),
+    seen = seen[match(seq_len(n), rows), , drop = FALSE],
+    variance = variance[match(seq_len(n), rows)]
   )
+}
+
+# Some rows of a series, without their moves to others
+take_series <- function(series, rows) {
+  for (name in c("states", "scores")) {
+    series[[name]] <- series[[name]][rows, , drop = FALSE]
+  }
+  series$fold <- series$fold[rows]
+  first <- series$first
+  series$first <- match(first[first %in% rows & (first + 1) %in% rows], rows)
+  series
 }
 
 #' The mean derivative of summaries by displacements of the state: the identity

@@ -315,7 +315,7 @@ held_ends <- function(model, series, seed) {
         score_clouds(model, clouds, x)[["score"]]
       }, 0),
       ratios = lapply(smooth, function(clouds) side_ratios(model, clouds, x)),
-      evidence = vapply(clouds, `[[`, 0, "evidence")
+      evidence = unlist(lapply(clouds, `[[`, "evidence"))
     )
   })
   scores <- vapply(held, `[[`, numeric(length(looks_ahead)), "score")
@@ -337,8 +337,9 @@ held_ends <- function(model, series, seed) {
 # Evidence of single rows of the training series given none before: whatever
 # else happens, a filter must be able to start again there.
 start_evidence <- function(model, series, seed, size) {
-  n <- nrow(series$states)
-  with_local_seed(seed, vapply(spread_over(n, min(n, 100)), function(row) {
+  seen <- which(stats::complete.cases(model$observed$seen))
+  rows <- seen[spread_over(length(seen), min(length(seen), 100))]
+  with_local_seed(seed, vapply(rows, function(row) {
     now <- list(
       y = model$observed$seen[row, , drop = FALSE],
       variance = model$observed$variance[[row]], gap = 1

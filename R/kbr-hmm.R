@@ -58,8 +58,8 @@
 #' from different data, `transitions` gives pairs of states, and `states`,
 #' `observations` are pairs in any order. A known transition can be given as a
 #' function that simulates it, a known observation model as a log likelihood;
-#' the other one is learned. A row of missing observations is a step without an
-#' observation.
+#' the other one is learned. A row with a missing observation is a step without an
+#' observation: its state and moves are learned from.
 #'
 #' @param states States of the training period, in order of time: a numeric
 #'   matrix (T x d), a data frame or a vector.
@@ -211,7 +211,7 @@ learn_embeddings <- function(hmm, mould, sources, kernels, method, rank, scale,
         states = scaling_learn(
           sets$from, factor(), scale && hmm$space$type == "euclidean"
         ),
-        observations = scaling_learn(mould$x, factor(), scale)
+        observations = scaling_learn(observed_rows(mould$x), factor(), scale)
       )
     )
   )
@@ -232,12 +232,32 @@ mould_hmm <- function(states, observations, log_likelihood) {
     ), "argument", argument = "observations")
   }
   if (is.null(observations)) {
-    observations <- matrix(0, NROW(states), 1)
+    # A placeholder that is no constant column
+    observations <- matrix(seq_len(NROW(states)))
   }
-  mould_xy(observations, states, "never", "matrix",
-    args = c("observations", "states")
+  mould <- function(observations, states) {
+    mould_xy(observations, states, "never", "matrix",
+      args = c("observations", "states")
+    )
+  }
+  n <- NROW(states)
+  seen <- stats::complete.cases(observations)
+  if (length(seen) != n || all(seen) || !any(seen)) {
+    return(mould(observations, states))
+  }
+  out <- mould(
+    pick_rows(observations, which(seen)), pick_rows(states, which(seen))
   )
+  out$x <- out$x[match(seq_len(n), which(seen)), , drop = FALSE]
+  out$y <- mould(matrix(seq_len(n)), states)$y
+  kb_inform(
+    "{sum(!seen)} of {n} observations are missing: the other rows tell what
+     observations say of states, all rows how states move.", "missing"
+  )
+  out
 }
+
+observed_rows <- function(y) y[stats::complete.cases(y), , drop = FALSE]
 
 # Training pairs ---------------------------------------------------------------
 
@@ -250,23 +270,31 @@ mould_hmm <- function(states, observations, log_likelihood) {
 hmm_sets <- function(mould, space, transitions, group, seed) {
   x <- mould$y
   encode <- function(x) space_encode(space, x)
+  observed <- stats::complete.cases(mould$x)
   if (is.null(transitions)) {
     first <- successive_rows(nrow(x), group)
+    seen <- first[observed[first]]
+    if (length(seen) == 0) {
+      kb_abort(
+        "No observation precedes another state of its sequence.", "rows"
+      )
+    }
     return(list(
       from = encode(x[first, , drop = FALSE]),
       to = encode(x[first + 1, , drop = FALSE]),
-      seen = encode(x[first, , drop = FALSE]),
-      y = mould$x[first, , drop = FALSE],
+      seen = encode(x[seen, , drop = FALSE]),
+      y = mould$x[seen, , drop = FALSE],
       states = list(
         from = x[first, , drop = FALSE], to = x[first + 1, , drop = FALSE],
-        seen = x[first, , drop = FALSE]
-      ), same = TRUE
+        seen = x[seen, , drop = FALSE]
+      ), same = length(seen) == length(first)
     ))
   }
   pairs <- transition_pairs(x, space, transitions, seed)
+  x <- x[observed, , drop = FALSE]
   list(
     from = encode(pairs$from), to = encode(pairs$to), seen = encode(x),
-    y = mould$x, states = c(pairs, list(seen = x)),
+    y = mould$x[observed, , drop = FALSE], states = c(pairs, list(seen = x)),
     same = identical(as.vector(pairs$from), as.vector(x))
   )
 }

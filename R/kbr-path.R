@@ -253,11 +253,14 @@ print.kb_kbr_path <- function(x, digits = 3, ...) {
   x <- checked_fit(x, ...)
   cat(path_title(x), "\n", sep = "")
   mean <- path_mean(x)
-  shown <- utils::tail(data.frame(time = seq_len(nrow(mean)), mean), 5)
+  shown <- utils::tail(data.frame(time = path_times(x), mean), 5)
   cat("  last means:\n")
   print(shown, digits = digits, row.names = FALSE)
   invisible(x)
 }
+
+# Forecasts go on where their filter ends
+path_times <- function(object) sum(object$after) + seq_len(path_length(object))
 
 path_title <- function(x) UseMethod("path_title")
 
@@ -373,7 +376,7 @@ as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
 augment.kb_kbr_path <- function(x, level = 0.9, ...) {
   x <- checked_fit(x, ...)
   level <- check_number(level, 0, 1, open = TRUE)
-  out <- data.frame(time = seq_len(path_length(x)))
+  out <- data.frame(time = path_times(x))
   if (!is.null(x$observations)) out <- cbind(out, x$observations)
   bands <- path_bands(x, level)
   for (j in seq_len(ncol(bands$centre))) {
@@ -434,7 +437,7 @@ path_picture <- function(x, truth, columns, level) {
   angle <- attr(bands$centre, "circular")
   new_picture(lapply(columns, function(column) {
     band <- path_column(bands, match(column, names), truth)
-    time <- seq_along(band$centre)
+    time <- sum(x$after) + seq_along(band$centre)
     panel(
       "time", paste0(column, if (angle[[match(column, names)]]) " (radians)"),
       ribbon_layer(time, band$lower, band$upper,

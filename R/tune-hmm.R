@@ -233,7 +233,7 @@ setting_arguments <- function(shared, setting, rows) {
   }
   space <- state_space(shared$space, colnames(shared$states))
   code <- space_encode(space, shared$states[rows, , drop = FALSE])
-  y <- shared$observations[rows, , drop = FALSE]
+  y <- observed_rows(shared$observations[rows, , drop = FALSE])
   learn <- function(x) scaling_x(scaling_learn(x, factor(), shared$scale), x)
   out <- setting[c("method", "rank")]
   out$eps <- setting$c0 / sum(rows)

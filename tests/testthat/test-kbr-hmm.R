@@ -721,3 +721,49 @@ test_that("requests that stats would answer with NULL are refused", {
     }
   }
 })
+
+test_that("rows without an observation are transitions only", {
+  seen <- sim_linear_hmm(90, seed = 1)
+  y <- seen$observations
+  out <- c(4:6, 30, 90)
+  y[out] <- NA
+  new <- c(0.5, NA, 1)
+  for (method in c("kbr", "iw")) {
+    expect_message(
+      hmm <- kbr_hmm(seen$states, y, method = method, eps = 1e-3, seed = 1),
+      "5 of 90 observations are missing",
+      class = "kb_message_missing"
+    )
+    # The same from pairs: the last row is no pair of (x, y) in a sequence.
+    pairs <- kbr_hmm(seen$states[-out, , drop = FALSE],
+      y[-out, , drop = FALSE],
+      transitions = list(
+        from = seen$states[-90, , drop = FALSE],
+        to = seen$states[-1, , drop = FALSE]
+      ), method = method, eps = 1e-3, seed = 1
+    )
+    expect_equal(predict(kbr_filter(hmm, new)), predict(kbr_filter(pairs, new)))
+  }
+  hmm <- suppressMessages(kbr_hmm(seen$states, y, summaries = FALSE, lag = 0, seed = 1))
+  expect_true(all(is.finite(predict(kbr_filter(hmm, new)))))
+  expect_identical(nrow(hmm$model$states), 90L)
+  tuned <- suppressMessages(tune_kbr_hmm(seen$states, y,
+    settings = list(list(method = "kbr")), folds = 3, steps = 20, seed = 1
+  ))
+  expect_true(is.finite(tuned$table$score))
+  expect_error(
+    kbr_hmm(replace(seen$states, 3, NA), y), class = "kb_error_missing"
+  )
+})
+
+test_that("forecasts go on with the times of the filter", {
+  seen <- sim_linear_hmm(60, seed = 1)
+  for (method in c("adjusted", "kbr")) {
+    hmm <- kbr_hmm(seen$states, seen$observations, method = method, seed = 1)
+    ahead <- kbr_forecast(kbr_filter(hmm, seen$observations[1:40]), 3)
+    expect_identical(augment(ahead)$time, 41:43)
+    expect_output(print(ahead), "43 ")
+    drawn <- path_picture(ahead, NULL, NULL, 0.9)$panels[[1]]$layers[[1]]
+    expect_identical(range(drawn$data$x), c(41L, 43L))
+  }
+})
