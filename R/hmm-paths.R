@@ -23,13 +23,16 @@ empty_path.kb_hmm_adjusted <- function(hmm, start) {
 hmm_rows.kb_hmm_adjusted <- function(hmm, observations) {
   given <- given_observations(hmm, observations)
   if (is.null(hmm$scores)) {
-    return(list(given = given, y = given, far = 0))
+    return(list(given = given, y = given, far = 0, lost = 0))
   }
   found <- new_scores(hmm$scores, given)
   summarised <- hmm$model$observed$summary
   known <- which(stats::complete.cases(found$scores))
   scores <- found$scores[known, , drop = FALSE]
-  out <- list(given = given, y = found$scores, far = found$far)
+  out <- list(
+    given = given, y = found$scores, far = sum(far_rows_of(hmm, given)),
+    lost = found$far
+  )
   if (!is.null(summarised)) {
     out$y <- matrix(NA_real_, nrow(given), length(hmm$space$names))
     out$variance <- rep(1, nrow(given))
@@ -56,7 +59,7 @@ filter_rows.kb_hmm_particles <- function(path, rows, clock, progress) {
     as.double(size[[1]]) * (size[[2]] + 1) * (size[[3]] + total),
     "The particles of all times", "Use fewer {.arg particles} in {.fn kbr_hmm}."
   )
-  warn_far_rows(rows$far, total)
+  warn_far_rows(max(rows$far, rows$lost), rows$lost, total)
   clock <- filter_clock(path, clock, total)
   seen <- list(
     y = rows$y, variance = rows$variance, gap = clock$gap,
@@ -80,17 +83,6 @@ filter_rows.kb_hmm_particles <- function(path, rows, clock, progress) {
 
 step_seeds <- function(hmm, steps) {
   (hmm$seed + steps * 7919) %% .Machine$integer.max
-}
-
-warn_far_rows <- function(far, total) {
-  if (far > 0) {
-    kb_warn(c(
-      "{far} of {total} observations {cli::qty(far)}{?is/are} far from all
-       training observations: {?it was/they were} treated as missing.",
-      i = "{cli::qty(far)}{?It lies/They lie} more than {farthest} times as far
-           from the centre as any of the training period."
-    ), "far")
-  }
 }
 
 warn_improbable <- function(lost, total) {

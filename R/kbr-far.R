@@ -67,3 +67,40 @@ find_far <- function(far, y) {
   each <- do.call(rbind, c(list(matrix(0, 0, 2)), each))
   list(far = sqrt(each[, 1]) > far$limit, nearest = each[, 2])
 }
+
+# State-space models: neighbours in time are alike, so that the nearest row is
+# looked for in the other fifths of the training period. Of many columns the
+# principal components are seen, and the distance from their span.
+learn_far_rows <- function(hmm, y) {
+  y <- observed_rows(y)
+  learn_far(hmm_places(hmm, y), ceiling(seq_len(nrow(y)) / nrow(y) * 5))
+}
+
+hmm_places <- function(hmm, y) {
+  if (is.null(hmm$scores$axes)) {
+    return(y)
+  }
+  parts <- score_parts(hmm$scores, y)
+  cbind(parts$scores, sqrt(parts$rest))
+}
+
+# One flag per row of observations, of which some may be missing
+far_rows_of <- function(hmm, y) {
+  seen <- which(stats::complete.cases(y))
+  out <- rep(FALSE, nrow(y))
+  out[seen] <- find_far(hmm$far, hmm_places(hmm, y[seen, , drop = FALSE]))$far
+  out
+}
+
+warn_far_rows <- function(far, lost, total) {
+  if (far > 0) {
+    kb_warn(c(
+      "{far} of {total} observations {cli::qty(far)}{?is/are} far from all
+       training observations, as 1 in 1000 would be.",
+      x = if (lost > 0) {
+        "{lost} of them {cli::qty(lost)}{?was/were} treated as missing."
+      },
+      i = "Little is known of states that are seen so."
+    ), "far")
+  }
+}

@@ -23,11 +23,14 @@
 #'   `summary()`, `augment()`, `as_draws()`, [`update()`][update.kb_kbr_filter]
 #'   with further observations, [kbr_forecast()] and [kbr_smooth()].
 #' @section Warnings:
-#'   `kb_warning_far` if observations are far from all of the training period,
+#'   `kb_warning_far` if observations are far from all of the training period (from
+#'   the nearest of another fifth of it, as 1 in 1000 would be, see
+#'   [predict.kb_kbr()]),
 #'   `kb_warning_improbable` if they fit no state that the filter or the training
 #'   period knows (`"adjusted"` without summaries), and `kb_warning_weights` if
 #'   the sum of the weights of `"kbr"` cancelled: they are then treated as
-#'   missing. `"kbr"` uses far observations, if it can.
+#'   missing. Far observations are missing for `"kbr"` and `"iw"`; `"adjusted"` uses
+#'   those that are at most three times as far from the centre as any in training.
 #' @section Errors: As in [predict.kb_kbr()].
 #' @examples
 #' seen <- sim_linear_hmm(100, seed = 1)
@@ -100,13 +103,14 @@ update.kb_kbr_filter <- function(object, observations, times = NULL,
 #' @export
 hmm_rows.kb_kbr_hmm <- function(hmm, observations) {
   given <- given_observations(hmm, observations)
-  complete <- stats::complete.cases(given)
+  far <- is.null(hmm$log_likelihood) & far_rows_of(hmm, given)
+  complete <- stats::complete.cases(given) & !far
   y <- if (is.null(hmm$log_likelihood)) {
     scaling_x(
       hmm$settings$scaling$observations, given[complete, , drop = FALSE]
     )
   }
-  list(given = given, y = y, complete = complete)
+  list(given = given, y = y, complete = complete, far = sum(far))
 }
 
 given_observations <- function(hmm, observations) {
@@ -192,33 +196,8 @@ filter_rows.kb_kbr_filter <- function(path, rows, clock, progress) {
     bar$advance()
   }
   warn_cancelled_steps(steps)
-  lost <- vapply(steps, function(step) isTRUE(step$cancelled), NA)
-  warn_unlike(unlike_rows(hmm, phi, rows$y) & !lost[rows$complete])
+  warn_far_rows(rows$far, rows$far, total)
   add_steps(path, steps)
-}
-
-# The squared length of features of observations that are like those of the
-# training period is k(y, y).
-least_alike <- 1e-4
-
-unlike_rows <- function(hmm, phi, y) {
-  if (is.null(phi)) {
-    return(logical())
-  }
-  whole <- kernel_self(hmm$basis_observations$kernel, y)
-  rowSums(phi^2) < least_alike * whole
-}
-
-warn_unlike <- function(unlike) {
-  far <- sum(unlike)
-  if (far > 0) {
-    kb_warn(c(
-      "{far} of {length(unlike)} observations {cli::qty(far)}{?is/are} far from
-       all training observations: {?its posterior means/their posteriors mean}
-       little.",
-      i = "The kernel of the observations hardly knows them."
-    ), "far")
-  }
 }
 
 refuse_clock <- function(clock) {

@@ -171,6 +171,7 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
   } else {
     learn_embeddings(hmm, mould, sources, kernels, method, rank, scale, given)
   }
+  if (is.null(log_likelihood)) hmm$far <- learn_far_rows(hmm, mould$x)
   hmm$seconds <- now() - started
   hmm
 }

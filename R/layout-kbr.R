@@ -142,6 +142,7 @@ kbr_hmm_layout <- layout(
     layout(.columns_x = length(.object$x_names)), mould_layout
   ), "kb_mould"),
   .observed = is.null(log_likelihood), .width = length(mould$x_names),
+  far = maybe(holds(c(layout(.columns = width), far_layout))),
   basis_observations = where(observed, holds(basis_layout)),
   .rank_y = if (observed) length(basis_observations$pivots) else 0,
   pairs = holds(layout(
@@ -220,6 +221,11 @@ hmm_adjusted_layout <- layout(
     axes = maybe(numeric_matrix(given, length(.object$size))),
     size = positive(if (is.null(axes)) given), reach = numbers(2, 0)
   ))),
+  far = maybe(holds(c(layout(.columns = if (is.null(scores$axes)) {
+    given
+  } else {
+    length(scores$size) + 1
+  }), far_layout))),
   .scored = length(scores$size),
   model = holds(hmm_model_layout),
   trials = maybe(holds(layout(

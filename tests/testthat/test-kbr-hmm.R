@@ -509,6 +509,17 @@ test_that("bad input is refused", {
 test_that("an observation far from all others is treated as missing", {
   seen <- hmm_data(60, 1)
   hmm <- rule_hmm(seen$x, seen$y)
+  for (y in c(1e6, -20)) {
+    expect_warning(
+      filtered <- kbr_filter(hmm, c(0.5, y, 0.5)), "1 of 3 .* far",
+      class = "kb_warning_far"
+    )
+    expect_identical(filtered$kind, c("regression", "next", "update"))
+    expect_equal(predict(filtered), predict(kbr_filter(hmm, c(0.5, NA, 0.5))))
+  }
+  expect_no_warning(kbr_filter(hmm, range(seen$y)))
+  # As in a model that was saved before there was a rule
+  hmm$far <- NULL
   expect_warning(
     filtered <- kbr_filter(hmm, c(0.5, 1e6, 0.5)), class = "kb_warning_weights"
   )
@@ -519,13 +530,27 @@ test_that("an observation far from all others is treated as missing", {
     filtered <- kbr_filter(hmm, c(1e6, 0.5)), class = "kb_warning_weights"
   )
   expect_identical(filtered$kind[[1]], "flat")
-  # Less far: the rule gives something, with a warning.
-  far <- max(seen$y) + 5 * hmm$basis_observations$kernel$bandwidth
-  expect_warning(
-    filtered <- kbr_filter(hmm, c(0.5, far)), class = "kb_warning_far"
-  )
-  expect_identical(filtered$kind[[2]], "update")
-  expect_no_warning(kbr_filter(hmm, range(seen$y)))
+})
+
+test_that("1 in 1000 observations of the model are far from a training period", {
+  # Null: about 1 in 1000 of 8000; rows depend on each other, so that the count
+  # of a series may be several times as large. Others are told.
+  seen <- sim_linear_hmm(400, seed = 1)
+  counts <- vapply(2:9, function(seed) {
+    far <- learn_far_rows(list(), seen$observations)
+    sum(find_far(far, sim_linear_hmm(1000, seed = seed)$observations)$far)
+  }, 0)
+  expect_lte(sum(counts), 40)
+  for (method in c("adjusted", "kbr")) {
+    hmm <- kbr_hmm(seen$states[1:100, , drop = FALSE],
+      seen$observations[1:100, , drop = FALSE],
+      method = method, seed = 1
+    )
+    expect_warning(out <- kbr_filter(hmm, c(0, 60, 0)),
+      class = "kb_warning_far"
+    )
+    expect_true(all(abs(predict(out)) < 10))
+  }
 })
 
 test_that("S (S^2 + delta)^-1 phi keeps its digits for any delta", {
