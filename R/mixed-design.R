@@ -5,10 +5,10 @@
 #' @param parts From `split_formula()`; `data` the rows, as formulas read them;
 #'   `given` as the user gave them.
 #' @return A list, plain data only: `linear` (NULL, or a list of `terms`,
-#'   `xlevels`, `contrasts`, `kept`, the columns that vary, `assign`, the term of
-#'   each of these, and `constant`, see `constant_columns()`), `groups` (a list of
-#'   lists: `keys`, `label`, `terms` of the slopes, `coefficients` (names),
-#'   `constant`, `levels`), `offsets`
+#'   `xlevels`, `contrasts`, `kept`, the columns that vary, `assign`, the term
+#'   of each of these, and `constant`, see `constant_columns()`), `groups` (a
+#'   list of lists: `keys`, `label`, `terms` of the slopes, `coefficients`
+#'   (names), `constant`, `levels`), `offsets`
 #'   (expressions), `names` (of the variables of groups), `columns` (the names
 #'   of the matrix), and the numbers of its columns: `linear_columns`,
 #'   `offset_column` (NULL without offset) and, for each grouping,
@@ -192,7 +192,7 @@ linear_matrix <- function(recipe, data, arg) {
 
 group_learn <- function(group, data, arg) {
   key <- translate_errors(group_key(group$keys, data), arg)
-  levels <- sort(unique(key), method = "radix")
+  levels <- unique(key[group_order(group$keys, data)])
   check_groups(levels, key, group$label)
   slopes <- slopes_learn(group, data, arg)
   list(
@@ -214,6 +214,15 @@ group_key <- function(keys, data) {
   }
   missing <- Reduce(`|`, lapply(values, is.na))
   ifelse(missing, NA, do.call(paste, c(values, sep = ":")))
+}
+
+# In the order of levels, of numbers, or of strings in any locale
+group_order <- function(keys, data) {
+  do.call(order, lapply(keys, function(key) {
+    v <- evaluate_part(key, data)
+    if (!is.character(v)) xtfrm(v) else
+      match(v, sort(unique(v), method = "radix"))
+  }))
 }
 
 # Whole numbers have the same names as integers and as doubles

@@ -130,10 +130,20 @@ known_levels <- function(v) {
 
 # Each level becomes a column: a factor with a level for most rows is an
 # identifier
-check_levels <- function(columns, n, arg) {
+check_levels <- function(columns, data, arg) {
+  n <- nrow(data)
   levels <- vapply(columns, function(column) {
     if (column$kind == "factor") length(column$levels) else 0L
   }, 1L)
+  for (name in names(columns)[levels > 10]) {
+    if (is.character(data[[name]]) && are_dates(columns[[name]]$levels)) {
+      refuse(arg, "data", "has a column {.val {name}} of dates as text.",
+        "Each of its {levels[[name]]} values would become a predictor.",
+        "{.fn as.Date} or {.fn as.POSIXct} makes numbers of them, {.fn factor}
+         confirms levels.", columns = name
+      )
+    }
+  }
   check_memory(as.double(n) * sum(levels), "The indicators of the factors",
     "Drop columns with very many levels, or bin them."
   )
@@ -147,16 +157,24 @@ check_levels <- function(columns, n, arg) {
   }
 }
 
+# As 2024-01-05, 5.1.2024 or 1/5/24, with or without a time
+are_dates <- function(text) {
+  digits <- "^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|"
+  all(grepl(
+    paste0(digits, "[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4})([ T].*)?$"), text
+  ))
+}
+
 #' Columns that do not vary in fitting, up to rounding, and their values
 #'
 #' They have no unit of their own, and nothing is learned of other values: all
 #' rows get this one.
-#' @param except Columns that may be constant. An indicator has the unit of those
-#'   of the other levels; its level may well have no rows.
+#' @param except Columns that may be constant. An indicator has the unit of
+#'   those of the other levels; its level may well have no rows.
 #' @return A named vector, or NULL.
 #' @noRd
-constant_columns <- function(x, except,
-                             what = "New rows count as having the same value.") {
+constant_columns <- function(x, except, what = NULL) {
+  if (is.null(what)) what <- "New rows count as having the same value."
   moments <- column_moments(x)
   found <- which(moments$constant & !except & nrow(x) > 1)
   if (length(found) == 0) {
@@ -164,8 +182,8 @@ constant_columns <- function(x, except,
   }
   names <- without_backticks(colnames(x)[found])
   kb_inform(c(
-    "{cli::qty(names)}Column{?s} {.val {names}} {?is/are} constant and {?does/do}
-     not distinguish rows.",
+    "{cli::qty(names)}Column{?s} {.val {names}} {?is/are} constant and
+     {?does/do} not distinguish rows.",
     i = paste0("{cli::qty(names)}", what)
   ), "constant", columns = names)
   stats::setNames(moments$center[found], colnames(x)[found])

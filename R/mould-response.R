@@ -42,7 +42,18 @@ outcome_kind <- function(y, outcome) {
 
 single_column <- function(y) {
   if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
+  if (NCOL(y) > 1) y <- flags_as_numbers(y)
   if (length(dim(y)) == 2 && ncol(y) == 1) y[, 1] else y
+}
+
+# TRUE and FALSE in columns beside others
+flags_as_numbers <- function(y) {
+  if (is.data.frame(y)) {
+    y[] <- lapply(y, flags_as_numbers)
+  } else if (is.logical(y)) {
+    storage.mode(y) <- "double"
+  }
+  y
 }
 
 #' A numeric vector, a factor or a numeric matrix with one value per row
@@ -51,7 +62,7 @@ single_column <- function(y) {
 #' @param levels Levels of the fit; NULL in fitting.
 #' @noRd
 check_outcome <- function(y, outcome, arg, n, rows_of, levels = NULL) {
-  value <- if (outcome == "matrix") y else single_column(y)
+  value <- if (outcome == "matrix") flags_as_numbers(y) else single_column(y)
   value <- if (is.data.frame(value)) plain_numbers(value) else
     plain_number(value)
   if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
@@ -163,7 +174,7 @@ refuse_codes <- function(response, data, arg) {
     } else {
       value <- translate_errors(eval(term, data, formula_scope()), arg)
       if (is.data.frame(value)) value <- value[[1]]
-      if (!is.numeric(value)) {
+      if (!is.numeric(value) && !is.logical(value)) {
         refuse_outcome(value, "matrix", outcome_label(term))
       }
     }

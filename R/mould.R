@@ -41,7 +41,7 @@ mould_formula <- function(formula, data, na.action = c("omit", "fail"),
       hint = "It must be a data frame with the columns of {.arg formula}."
     )
   }
-  data <- check_table(data, arg)
+  data <- check_table(data, arg, used = used_names(formula, weights))
   names <- given_row_names(data)
   parts <- if (!is.null(plain)) split_formula(formula, data, plain)
   given <- if (is.null(parts)) {
@@ -72,6 +72,12 @@ mould_formula <- function(formula, data, na.action = c("omit", "fail"),
     given = settled$data,
     fields = kernel_fields(parts$fields, found, settled$data)
   )
+}
+
+# The names that a formula and weights use; NULL if a dot may stand for any
+used_names <- function(formula, weights) {
+  used <- if (rlang::is_formula(formula)) all.vars(formula) else "."
+  if (!"." %in% used) unique(c(used, all.vars(weights)))
 }
 
 # The columns of each of several kernels(), or NULL
@@ -172,7 +178,7 @@ settle_rows <- function(data, predictors, bare, others, na.action, arg,
   }
   refuse_no_rows(data, arg)
   out$columns <- learn_columns(data, predictors, bare)
-  check_levels(out$columns, nrow(data), arg)
+  check_levels(out$columns, data, arg)
   out$data <- clean_columns(data, out$columns, arg)
   out
 }
@@ -335,12 +341,18 @@ mould_forge_xy <- function(mould, newx, newy, mixed = NULL) {
 # The columns of new data that a mould needs, as in fitting
 new_table <- function(mould, newdata, outcome, arg, empty) {
   needed <- names(mould$columns)
+  wanted <- unique(c(
+    needed, if (mould$interface == "formula" && !isTRUE(mould$mixed$off)) {
+      mould$mixed$names
+    },
+    if (outcome) mould$outcome_columns
+  ))
   if (mould$interface == "xy") {
     data <- check_predictors(newdata, arg, empty)
   } else {
     named <- is.matrix(newdata) && !is.null(colnames(newdata))
     data <- check_table(
-      if (named) as.data.frame(newdata) else newdata, arg, empty
+      if (named) as.data.frame(newdata) else newdata, arg, empty, wanted
     )
   }
   if (mould$positional && !all(needed %in% colnames(data))) {
@@ -352,12 +364,6 @@ new_table <- function(mould, newdata, outcome, arg, empty) {
     }
     colnames(data) <- needed
   }
-  wanted <- unique(c(
-    needed, if (mould$interface == "formula" && !isTRUE(mould$mixed$off)) {
-      mould$mixed$names
-    },
-    if (outcome) mould$outcome_columns
-  ))
   data <- pick_columns(data, wanted, arg)
   check_columns(data, character(), arg)
   refuse_infinite(without_columns(data, limit_columns(mould)), arg)

@@ -5,9 +5,9 @@
 
 #' Refuse a term whose value in a row depends on other rows
 #'
-#' Its values on some rows alone are compared with those of all rows. A term that
-#' fails on some of them, as `relevel()` does without its level, is loud for new
-#' rows too.
+#' Its values on some rows alone are compared with those of all rows. A term
+#' that fails on some of them, as `relevel()` does without its level, is loud for
+#' new rows too.
 #' @param call What is evaluated for new rows; `term` as the user wrote it.
 #' @param value Of all rows.
 #' @noRd
@@ -54,8 +54,8 @@ refuse_other_rows <- function(term, came) {
 }
 
 #' Sets of rows: single ones, with the smallest and largest values of the term
-#' and its columns, or one per level, and some rows in another order, with a half
-#' of the values of each column
+#' and its columns, or one per level, and some rows in another order, with a
+#' half of the values of each column
 #' @noRd
 rows_to_try <- function(value, data, most = 40, several = 100) {
   n <- NROW(value)
@@ -85,7 +85,9 @@ extreme_rows <- function(v, most = 20) {
 value_columns <- function(v) {
   numbers <- is.numeric(unclass(v)) && !is.factor(v)
   v <- if (numbers) unclass(v) else matrix(as.character(v), NROW(v))
-  lapply(seq_len(NCOL(v)), function(j) as.vector(if (is.matrix(v)) v[, j] else v))
+  lapply(seq_len(NCOL(v)), function(j) {
+    as.vector(if (is.matrix(v)) v[, j] else v)
+  })
 }
 
 # Up to rounding, which R's recurrences for predictions have too

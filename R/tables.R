@@ -38,9 +38,12 @@ refuse <- function(arg, class, wanted, came = NULL, hint = NULL, ...) {
 
 # Tables ----------------------------------------------------------------------
 
-# A data frame with rows and distinct column names, as a plain data frame;
-# `empty`: it may have no rows
-check_table <- function(data, arg, empty = FALSE) {
+#' A data frame with rows and distinct column names, as a plain data frame
+#'
+#' @param empty May it have no rows?
+#' @param used The columns that matter; NULL: all.
+#' @noRd
+check_table <- function(data, arg, empty = FALSE, used = NULL) {
   if (!is.data.frame(data)) {
     refuse(arg, "data", "must be a data frame.", "It is {describe(data)}.")
   }
@@ -52,8 +55,10 @@ check_table <- function(data, arg, empty = FALSE) {
       "Of another length: {.val {odd}}.", columns = odd
     )
   }
-  data <- plain_numbers(as.data.frame(data))
-  check_names(names(data), arg)
+  data <- as.data.frame(data)
+  idle <- bad_names(names(data)) & !is.null(used) & !names(data) %in% used
+  check_names(names(data)[!idle], arg)
+  data <- plain_numbers(if (any(idle)) data[!idle] else data)
   if (!empty) refuse_no_rows(data, arg)
   data
 }
@@ -83,8 +88,12 @@ check_predictors <- function(x, arg, empty = FALSE) {
   x
 }
 
+bad_names <- function(names) {
+  is.na(names) | names == "" | names %in% names[duplicated(names)]
+}
+
 check_names <- function(names, arg) {
-  bad <- unique(names[is.na(names) | names == "" | duplicated(names)])
+  bad <- unique(names[bad_names(names)])
   if (length(bad) > 0) {
     refuse(arg, "data", "must have distinct column names, or none at all.",
       "Missing, empty or duplicate: {.val {bad}}.", columns = bad

@@ -192,6 +192,23 @@ test_that("constants are inserted, and what depends on other rows refused", {
   }
 })
 
+test_that("groups are in the order of levels, numbers or strings", {
+  data <- data.frame(
+    y = 1:12, x = 1:12, i = rep(c(10L, 2L, 33L), 4), s = rep(c("b", "B", "a"), 4),
+    f = factor(rep(c("hi", "lo"), 6), c("lo", "hi")), d = rep(c(10, 2, -1), 4)
+  )
+  data$o <- factor(data$f, c("hi", "lo"), ordered = TRUE)
+  mould <- mould_formula(
+    y ~ kernels(x) + (1 | i) + (1 | s) + (1 | f) + (1 | d) + (1 | o) +
+      (1 | f:i) + (1 | d > 0), data, "fail", "numeric", plain = "kernels"
+  )
+  expect_identical(lapply(mould$mixed$groups, `[[`, "levels"), list(
+    c("2", "10", "33"), c("B", "a", "b"), c("lo", "hi"), c("-1", "2", "10"),
+    c("hi", "lo"), paste0(rep(c("lo", "hi"), each = 3), c(":2", ":10", ":33")),
+    c("FALSE", "TRUE")
+  ))
+})
+
 test_that("contrasts of the data are used, and constant columns left out", {
   data <- data.frame(
     y = 1:6, x = 1:6, f = factor(rep(c("a", "b", "c"), 2)), one = 1,

@@ -606,7 +606,7 @@ test_that("columns of a response are numbers, not the codes of factors", {
   )[1:2, ]
   for (formula in list(
     f ~ x, a + f ~ x, f + a ~ x, cbind(f, a) ~ x, cbind(a, cbind(f)) ~ x,
-    factor(a) + a ~ x, s ~ x, a + s ~ x, a + l ~ x, a + t ~ x
+    factor(a) + a ~ x, s ~ x, a + s ~ x, a + t ~ x
   )) {
     expect_error(
       mould_formula(formula, data, outcome = "matrix"),
@@ -616,6 +616,10 @@ test_that("columns of a response are numbers, not the codes of factors", {
   expect_identical(
     unname(mould_formula(a + as.numeric(f) ~ x, data, outcome = "matrix")$y),
     cbind(c(1, 2), c(1, 2))
+  )
+  expect_identical(
+    unname(mould_formula(a + l ~ x, data, outcome = "matrix")$y),
+    cbind(c(1, 2), c(1, 0))
   )
   for (y in list(
     data["f"], data[c("a", "s")], letters[1:2], list(1, 2), NULL,
@@ -728,6 +732,63 @@ test_that("constant columns are told, levels without rows are not", {
     expect_identical(told$columns, "k")
   }
   expect_silent(mould_formula(y ~ ., d[1, ]))
+})
+
+test_that("dates as text are refused before they become indicators", {
+  d <- data.frame(y = 1:40, x = 1:40, day = as.Date("2024-01-05") + 1:40)
+  for (format in c("%Y-%m-%d", "%d.%m.%y", "%m/%d/%Y", "%Y-%m-%dT%H:%M:%S")) {
+    text <- transform(d, day = format(day, format))
+    for (call in list(
+      quote(mould_formula(y ~ ., text)), quote(mould_xy(text[-1], text$y)),
+      quote(mould_formula(y ~ kernels(x) + day, text, plain = "kernels"))
+    )) {
+      expect_error(eval(call), "as.Date", class = "kb_error_data")
+    }
+  }
+  text <- transform(d, day = format(day))
+  expect_identical(
+    ncol(mould_formula(y ~ x + factor(day), text)$x), 41L
+  )
+  expect_identical(suppressMessages(
+    ncol(mould_formula(y ~ x + as.Date(day), text)$x)
+  ), 2L)
+  few <- transform(text, day = rep(day[1:4], 10), code = sprintf("1-%02d", x))
+  expect_identical(ncol(mould_formula(y ~ x + day + code, few)$x), 45L)
+})
+
+test_that("only names that a formula uses must be distinct", {
+  d <- data.frame(y = 1:4, x = 4:1, a = 1, a = 2, check.names = FALSE)
+  mould <- mould_formula(y ~ x, d)
+  expect_identical(mould$x, cbind(x = as.double(4:1)))
+  expect_identical(mould_forge(mould, d, outcome = TRUE)$y, as.double(1:4))
+  refused <- function(object) expect_error(object, "\"a\"", class = "kb_error_data")
+  refused(mould_formula(y ~ x + a, d))
+  refused(mould_formula(y ~ ., d))
+  refused(mould_formula(a ~ x, d))
+  refused(mould_formula(y ~ x, d, weights = rlang::quo(a)))
+  names(d)[[3]] <- "x"
+  expect_error(mould_formula(y ~ x, d), "\"x\"", class = "kb_error_data")
+  expect_error(mould_forge(mould, d), "\"x\"", class = "kb_error_data")
+})
+
+test_that("flags in columns of a response are numbers", {
+  d <- data.frame(s = rep(c("a", "b", "c"), 2), x = 1:6)
+  of <- cbind(d$s == "b", d$s == "a") + 0
+  for (formula in list(
+    cbind(s == "b", s == "a") ~ x, (s == "b") + (s == "a") ~ x
+  )) {
+    mould <- mould_formula(formula, d, outcome = "matrix")
+    expect_identical(unname(mould$y), of)
+  }
+  flags <- data.frame(b = d$s == "b", a = d$s == "a")
+  expect_identical(
+    unname(mould_xy(d$x, flags, outcome = "matrix")$y), of
+  )
+  expect_identical(
+    unname(mould_formula(cbind(s == "b", s != "b") ~ x, d,
+      outcome = "binomial"
+    )$y), cbind(of[, 1], 1 - of[, 1])
+  )
 })
 
 test_that("new values of constant columns do not count, and it is told", {
