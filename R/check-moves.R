@@ -223,9 +223,9 @@ state_keys <- function(states, key, t) {
   if (is.null(key)) {
     return(particle_keys(states))
   }
-  out <- call_user(key, "`key()`", t, states)
+  out <- call_user(key, of_argument("key"), t, states)
   if (!is.character(out) || length(out) != particle_count(states)) {
-    refuse_value("`key()`", t, "a string for each state", describe(out))
+    refuse_value(of_argument("key"), t, "a string for each state", describe(out))
   }
   out
 }

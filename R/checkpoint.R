@@ -170,7 +170,7 @@ other_run <- function(file, fit) {
   }
 }
 
-has_begun <- function(fit) any(vapply(fit$runs, state_time, 0L) > 0)
+has_begun <- function(fit) any(run_times(fit) > 0)
 
 # New rows of kgs() have the seed after the old.
 same_model <- function(old, fit) {

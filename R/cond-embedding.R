@@ -219,14 +219,15 @@ check_function_values <- function(f, points, arg = rlang::caller_arg(f)) {
     bad_argument(f, arg, "NULL or a function of a matrix of points")
   }
   n <- nrow(points)
-  out <- f(points)
+  what <- of_argument(arg, "points", "argument")
+  out <- call_user(f, what, NULL, points)
   fine <- (is.numeric(out) || is.logical(out)) && NROW(out) == n &&
     length(dim(out)) <= 2 && all(is.finite(out))
   if (!fine) {
-    kb_abort(c(
-      "{.arg {arg}} must return {n} finite number{?s}, or as many rows.",
-      x = "It returned {describe(out)}."
-    ), "argument", argument = arg, value = out)
+    refuse_value(
+      what, NULL, paste(counted(n, "finite number"), "or as many rows"),
+      describe(out)
+    )
   }
   out <- as.matrix(out)
   storage.mode(out) <- "double"

@@ -74,23 +74,19 @@ known_parts <- function(hmm, states, sources) {
   out
 }
 
+of_transitions <- function() of_argument("transitions", errors = "argument")
+
 simulate_next <- function(transitions, states) {
-  tryCatch(transitions(states), error = function(error) {
-    kb_abort(c(
-      "{.arg transitions} failed for {nrow(states)} state{?s}.",
-      x = "{conditionMessage(error)}"
-    ), "user_function", parent = error, argument = "transitions")
-  })
+  call_user(transitions, of_transitions(), NULL, states)
 }
 
 check_simulated <- function(to, from) {
   if (!is.matrix(to)) to <- as.matrix(to)
   if (!is.numeric(to) || !all(dim(to) == dim(from)) || anyNA(to)) {
-    kb_abort(c(
-      "{.arg transitions} must return a next state for each of
-       {nrow(from)} state{?s} ({ncol(from)} column{?s}).",
-      x = "It returned {describe(to)}."
-    ), "argument", argument = "transitions")
+    refuse_value(of_transitions(), NULL, paste0(
+      "a next state for each of ", counted(nrow(from), "state"), " (",
+      counted(ncol(from), "column"), ")"
+    ), describe(to))
   }
   dimnames(to) <- dimnames(from)
   to

@@ -310,7 +310,9 @@ check_landmarks <- function(landmarks, pool) {
 #'   chunk.
 #' @noRd
 read_chunk <- function(chunks, i, like = NULL) {
-  pairs <- chunks$read(i)
+  pairs <- call_user(
+    chunks$read, of_argument("read", errors = "chunk"), NULL, i
+  )
   if (!is.list(pairs)) {
     kb_abort(c(
       "Chunk {i} must be a list of {.code x} and {.code y}.",

@@ -46,9 +46,9 @@ kbr_filter <- function(object, observations, start = NULL, times = NULL,
   object <- checked_fit(object, ...)
   rows <- hmm_rows(object, observations)
   path <- empty_path(object, check_start(start, object))
-  filter_rows(path, rows, list(times = times, inputs = inputs),
-    check_progress(progress)
-  )
+  tell_once(filter_rows(
+    path, rows, list(times = times, inputs = inputs), check_progress(progress)
+  ))
 }
 
 # A path without times
@@ -95,9 +95,9 @@ update.kb_kbr_filter <- function(object, observations, times = NULL,
                                  inputs = NULL, progress = NULL, ...) {
   object <- checked_fit(object, ...)
   rows <- hmm_rows(object$hmm, observations)
-  filter_rows(object, rows, list(times = times, inputs = inputs),
-    check_progress(progress)
-  )
+  tell_once(filter_rows(
+    object, rows, list(times = times, inputs = inputs), check_progress(progress)
+  ))
 }
 
 #' @export
@@ -343,15 +343,14 @@ first_likelihood_step <- function(hmm, seen) {
 
 # Likelihood at states, relative to its largest value
 state_likelihood <- function(hmm, seen, states) {
-  value <- hmm$log_likelihood(as.vector(seen), states)
+  what <- of_argument("log_likelihood", errors = "likelihood")
+  value <- call_user(hmm$log_likelihood, what, NULL, as.vector(seen), states)
   fine <- is.numeric(value) && length(value) == nrow(states) &&
     !anyNA(value) && all(value < Inf) && any(value > -Inf)
   if (!isTRUE(fine)) {
-    kb_abort(c(
-      "{.arg log_likelihood} must return {nrow(states)} numbers, not all
-       -Inf.",
-      x = "It returned {describe(value)}."
-    ), "likelihood")
+    refuse_value(
+      what, NULL, paste(nrow(states), "numbers, not all -Inf"), describe(value)
+    )
   }
   exp(as.vector(value) - max(value))
 }

@@ -158,9 +158,7 @@ posterior_region <- function(pairs, observation, prior_sampler, support) {
   region <- c(region_density(at, draws), list(
     settings = fit$settings[c("support", "scaling")]
   ))
-  prior <- simulated_rows(
-    prior_sampler(region_prior), region_prior, "prior_sampler"
-  )
+  prior <- prior_rows(prior_sampler, region_prior)
   values <- region_log(region, region_place(region, prior))
   drawn <- region_log(region, whiten_about(region, draws))
   region$least <- min(
@@ -219,14 +217,13 @@ region_sampler <- function(prior_sampler, region) {
   force(prior_sampler)
   function(n) {
     anywhere <- stats::rbinom(1, n, defensive_share)
-    parts <- list(simulated_rows(
-      prior_sampler(max(anywhere, 1)), max(anywhere, 1), "prior_sampler"
-    )[seq_len(anywhere), , drop = FALSE])
+    first <- prior_rows(prior_sampler, max(anywhere, 1))
+    parts <- list(first[seq_len(anywhere), , drop = FALSE])
     missing <- n - anywhere
     tries <- 0
     while (missing > 0) {
       m <- min(max(ceiling(1.2 * missing / region$share), 100), 1e5)
-      x <- simulated_rows(prior_sampler(m), m, "prior_sampler")
+      x <- prior_rows(prior_sampler, m)
       x <- x[which(in_region(region, x)), , drop = FALSE]
       x <- x[seq_len(min(missing, nrow(x))), , drop = FALSE]
       missing <- missing - nrow(x)

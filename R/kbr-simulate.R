@@ -57,8 +57,10 @@
 #'   a simulator that fails for all states; if it fails for some there is a
 #'   warning of class `kb_warning_simulator`. After an interrupt the result has
 #'   the finished batches of all rounds so far (`kb_warning_interrupted`);
-#'   `kb_error_interrupted` if there is none. An `observation` that the simulator could not return is an
-#'   error of class `kb_error_argument`, after one simulation.
+#'   `kb_error_interrupted` if there is none. An `observation` that the simulator
+#'   could not return is an error of class `kb_error_argument`, after one
+#'   simulation. Warnings of both functions are told once, with their number
+#'   (`kb_warning_user_function`).
 #' @examples
 #' # the rate of a Poisson process from three summaries of its gaps
 #' pairs <- kbr_simulate(
@@ -82,11 +84,11 @@ kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL,
   batches <- check_count(batches, 1, n)
   rounds <- check_rounds(rounds, n, observation)
   shared <- list(prior_sampler = prior_sampler, simulator = simulator)
-  pairs <- if (rounds == 1) {
+  pairs <- tell_once(if (rounds == 1) {
     simulate_pairs(n, seed, batches, shared)
   } else {
     simulate_rounds(n, seed, batches, shared, support, rounds, observation)
-  }
+  })
   if (!is.null(support)) pairs$support <- check_support(support, pairs$x)
   warn_failed(pairs)
   structure(pairs, class = "kb_pairs")
@@ -114,16 +116,15 @@ simulate_pairs <- function(n, seed, batches, shared) {
 
 simulate_batch <- function(task, shared) {
   sampler <- shared$prior_sampler
-  if (!is.null(shared$region)) {
-    sampler <- region_sampler(sampler, shared$region)
-  }
   with_local_seed(task$seed, {
-    states <- sampler(task$n)
+    states <- if (is.null(shared$region)) {
+      simulated(sampler, "prior_sampler", task$n)
+    } else {
+      region_sampler(sampler, shared$region)(task$n)
+    }
     x <- simulated_rows(states, task$n, "prior_sampler")
-    y <- simulated_rows(
-      shared$simulator(states), task$n, "simulator",
-      finite = FALSE
-    )
+    y <- simulated(shared$simulator, "simulator", states)
+    y <- simulated_rows(y, task$n, "simulator", finite = FALSE)
   })
   keep_failures(x, y)
 }
@@ -156,18 +157,33 @@ warn_failed <- function(pairs) {
   }
 }
 
+of_simulator <- function(arg) of_argument(arg, errors = "simulator")
+
+simulated <- function(f, arg, given) {
+  call_user(f, of_simulator(arg), NULL, given)
+}
+
+# n states of the prior
+prior_rows <- function(prior_sampler, n) {
+  states <- simulated(prior_sampler, "prior_sampler", n)
+  simulated_rows(states, n, "prior_sampler")
+}
+
 simulated_rows <- function(value, n, arg, finite = TRUE) {
   if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
     value <- as.matrix(value)
   }
   fine <- is.numeric(value) && length(dim(value)) <= 2 &&
-    NROW(value) == n && NCOL(value) > 0 &&
-    (!finite || all(is.finite(value)))
-  if (!isTRUE(fine)) {
-    kb_abort(c(
-      "{.arg {arg}} must return {n} row{?s} of finite numbers.",
-      x = "It returned {describe(value)}."
-    ), "simulator", argument = arg)
+    NROW(value) == n && NCOL(value) > 0
+  lost <- if (fine) sum(rowSums(!is.finite(as.matrix(value))) > 0) else 0
+  if (!fine || finite && lost > 0) {
+    refuse_value(
+      of_simulator(arg), NULL,
+      paste(counted(n, "row"), "of finite numbers"),
+      if (!fine) describe(value) else {
+        paste("missing or infinite values in", counted(lost, "row"))
+      }
+    )
   }
   out <- matrix(as.double(value), n)
   colnames(out) <- colnames(value)

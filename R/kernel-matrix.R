@@ -69,8 +69,9 @@ kernel_evaluate_custom <- function(kernel, x, y) {
     return(Reduce(if (kernel$type == "sum") `+` else `*`, parts))
   }
   other <- if (is.null(y)) x else y
-  out <- custom_value(kernel, x, other)
-  check_custom_value(out, nrow(x), nrow(other))
+  what <- of_argument("kernel_custom()", "kernel", "custom_kernel")
+  out <- call_user(kernel$f, what, NULL, x, other)
+  check_custom_value(out, nrow(x), nrow(other), what)
   out <- matrix(as.double(out), nrow(x), nrow(other))
   if (is.null(y)) {
     out[upper.tri(out)] <- t(out)[upper.tri(out)]
@@ -78,29 +79,13 @@ kernel_evaluate_custom <- function(kernel, x, y) {
   out
 }
 
-# Errors of the user's function are reported as such
-custom_value <- function(kernel, x, y) {
-  tryCatch(kernel$f(x, y), error = function(error) {
-    kb_abort(c(
-      "The function of a custom kernel failed.",
-      x = "{conditionMessage(error)}"
-    ), "custom_kernel", parent = error)
-  })
-}
-
-check_custom_value <- function(out, n, m) {
-  good <- is.numeric(out) && is.matrix(out) && all(dim(out) == c(n, m))
-  if (!good) {
-    kb_abort(c(
-      "The function of a custom kernel must return a numeric {n} x {m} matrix.",
-      x = "It returned {describe(out)}."
-    ), "custom_kernel")
+check_custom_value <- function(out, n, m, what) {
+  wanted <- paste("a numeric", n, "x", m, "matrix of finite values")
+  if (!is.numeric(out) || !is.matrix(out) || !all(dim(out) == c(n, m))) {
+    refuse_value(what, NULL, wanted, describe(out))
   }
   if (!all(is.finite(out))) {
-    kb_abort(
-      "The function of a custom kernel returned missing or infinite values.",
-      "custom_kernel"
-    )
+    refuse_value(what, NULL, wanted, "missing or infinite values")
   }
 }
 

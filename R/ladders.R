@@ -25,7 +25,7 @@ run_ladder_engine <- function(engine, chains, progress) {
     ),
     "C++Error" = function(error) refuse_sampler(error)
   )
-  time <- vapply(out$states, engine_done, 0, engine = engine)
+  time <- runs_done(engine, out$states)
   done <- pmax(time - engine$config$warmup, 0)
   kept <- done > 0 & done >= max(done) / 2
   sweeps <- if (any(kept)) min(done[kept]) else 0

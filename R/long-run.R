@@ -18,7 +18,7 @@ long_run_rest <- function() {
 long_run_notice <- function(engine, states, clock, time = now,
                             rest = long_run_rest()) {
   total <- length(states) * engine_total(engine)
-  before <- sum(vapply(states, engine_done, 0, engine = engine))
+  before <- sum(runs_done(engine, states))
   done <- before
   started <- time()
   said <- FALSE

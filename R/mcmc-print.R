@@ -118,9 +118,9 @@ incomplete_line <- function(x) {
   if (x$status == "complete") {
     return(NULL)
   }
-  done <- vapply(x$runs, state_time, 0L)
+  done <- run_times(x)
   paste0(
-    "  INCOMPLETE:   ", toString(done), " of ", chain_length(x),
+    "  INCOMPLETE:   ", times_words(done), " of ", chain_length(x),
     " iterations; update() continues\n"
   )
 }

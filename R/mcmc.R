@@ -65,7 +65,7 @@ next_stage.kb_mcmc <- function(fit) {
 
 #' @export
 is_complete.kb_mcmc <- function(fit) {
-  all(vapply(fit$runs, state_time, 0L) == chain_length(fit))
+  all(run_times(fit) == chain_length(fit))
 }
 
 # The chains that are long enough, truncated to the shortest of them
@@ -104,11 +104,11 @@ warn_status.kb_mcmc <- function(fit) {
   if (fit$status == "complete") {
     return(invisible())
   }
-  done <- vapply(fit$runs, state_time, 0L)
+  done <- run_times(fit)
   draws <- draws_in(fit)
   used <- sum(draws > 0 & draws >= max(draws) / 2)
   kb_warn(c(
-    "Stopped after {toString(done)} of {chain_length(fit)} iterations of the
+    "Stopped after {times_words(done)} of {chain_length(fit)} iterations of the
      chains: {stop_words[[fit$status]]}.",
     "*" = "{used} of {length(done)} {?is/are} long enough to be used.",
     i = if (used > 0) {
@@ -117,6 +117,14 @@ warn_status.kb_mcmc <- function(fit) {
       "There are no draws yet: {.code update(fit)} continues."
     }
   ), fit$status)
+}
+
+# The times of chains, of which there may be many
+times_words <- function(done) {
+  if (length(done) <= 8) {
+    return(toString(done))
+  }
+  paste(range(done), collapse = " to ")
 }
 
 # Draws are never thinned silently

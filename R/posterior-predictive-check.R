@@ -20,7 +20,8 @@
 #' @param newdata One observation, see [predict.kb_kbr()].
 #' @param simulator As in [kbr_simulate()]: a function of a matrix of states, n
 #'   x d, with the column names of the fit, that returns n rows with the columns
-#'   of its observations.
+#'   of its observations. Where the states of the fit are whole numbers, so are
+#'   these: the nearest of them.
 #' @param ndraws Number of draws, at least 20.
 #' @param seed A whole number, or `NULL` to draw from R's generator.
 #' @param x An object of class `kb_posterior_predictive_check`.
@@ -84,7 +85,9 @@ posterior_predictive_check.kb_kbr <- function(object, newdata, simulator,
   here <- one_observation(object, newdata)
   with_local_seed(seed, {
     states <- posterior_states(here, ndraws)
-    y <- simulated_rows(simulator(states), ndraws, "simulator")
+    states <- like_whole(states, object$data$states)
+    y <- simulated(simulator, "simulator", states)
+    y <- simulated_rows(y, ndraws, "simulator")
   })
   new_predictive_check(
     new_observations(object, newdata), replicated_rows(object, y), states
@@ -96,6 +99,17 @@ posterior_states <- function(here, ndraws) {
   p <- probability_weights(here$fit, here$seen)
   at <- sample.int(length(p), ndraws, TRUE, p)
   here$fit$data$states[at, , drop = FALSE]
+}
+
+# Where states are whole numbers, so are draws: the nearest of them
+like_whole <- function(draws, states) {
+  whole <- which(colSums(states != round(states)) == 0)
+  for (j in whole) {
+    known <- sort(unique(states[, j]))
+    between <- known[-1] - diff(known) / 2
+    draws[, j] <- known[findInterval(draws[, j], between) + 1]
+  }
+  draws
 }
 
 # Simulated observations in the columns of the fit

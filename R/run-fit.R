@@ -76,14 +76,13 @@ advance_stage <- function(fit, control, progress, started, before) {
     write_checkpoint(finish(states), fit$control$checkpoint)
   }
   # Before the first iteration there is nothing to lose.
-  begun <- any(vapply(fit$runs, state_time, 0L) > 0)
-  engine <- if (begun) fit_engine(fit) else allowInterrupts(fit_engine(fit))
-  out <- tryCatch(
+  engine <- if (has_begun(fit)) fit_engine(fit) else allowInterrupts(fit_engine(fit))
+  out <- tell_once(tryCatch(
     run_engine(engine, states_under_way(fit), control, progress, save, started,
       last = !has_next_stage(fit)
     ),
     "C++Error" = function(error) refuse_sampler(error)
-  )
+  ))
   fit <- finish(out$states)
   fit$status <- out$status
   list(fit = fit, interrupted = out$interrupted)
@@ -140,6 +139,14 @@ warn_status <- function(fit) UseMethod("warn_status")
 #' @param since As in `tell_of_fit()`.
 #' @noRd
 warn_quality <- function(fit, since = 0L) UseMethod("warn_quality")
+
+# The time of each run; there may be millions that have not begun
+run_times <- function(fit) {
+  times <- integer(length(fit$runs))
+  begun <- lengths(fit$runs) > 0
+  times[begun] <- vapply(fit$runs[begun], state_time, 0L)
+  times
+}
 
 state_time <- function(state) {
   if (is.null(state)) 0L else state$time

@@ -55,7 +55,7 @@ run_on_workers <- function(engine, states, clock, progress, save, threads,
     if (any(round$done)) overhead <- max(now() - started - round$worked, 0)
     laps$worked <- laps$worked + round$worked
     worked <- worked + round$worked
-    after <- vapply(states[came], engine_done, 0, engine = engine)
+    after <- runs_done(engine, states[came])
     reporter$advance(sum(after - laps$done[came]))
     notice(sum(after - laps$done[came]))
     if (clock$checkpoint_due()) {
@@ -99,7 +99,7 @@ stops <- function(status, laps) {
 #' @noRd
 next_laps <- function(laps, engine, states, left = Inf, wanted = 5) {
   total <- engine_total(engine)
-  laps$done <- vapply(states, engine_done, 0, engine = engine)
+  laps$done <- runs_done(engine, states)
   arrived <- vapply(laps$groups, function(group) {
     length(group) == 1 || all(laps$done[group] >= laps$goal[group])
   }, NA)
@@ -113,12 +113,12 @@ next_laps <- function(laps, engine, states, left = Inf, wanted = 5) {
     laps$worked <- 0
   }
   # Runs that have not met yet have nothing to fall back to.
-  before <- vapply(laps$met, engine_done, 0, engine = engine)
+  before <- runs_done(engine, laps$met)
   apart <- vapply(laps$groups, function(group) {
     length(unique(before[group])) > 1
   }, NA)
   for (group in laps$groups[arrived | apart]) laps$met[group] <- states[group]
-  after <- vapply(laps$met, engine_done, 0, engine = engine)
+  after <- runs_done(engine, laps$met)
   laps$moved <- isTRUE(laps$moved) || any(after > before)
   for (group in laps$groups[arrived]) {
     furthest <- max(laps$done[group])

@@ -52,6 +52,14 @@ engine_hold.default <- function(engine, index, handle, state) NULL
 engine_total <- function(engine) UseMethod("engine_total")
 engine_done <- function(engine, state) UseMethod("engine_done")
 
+# The same for all states, of which there may be millions that have not begun
+runs_done <- function(engine, states) {
+  done <- numeric(length(states))
+  begun <- lengths(states) > 0
+  done[begun] <- vapply(states[begun], engine_done, 0, engine = engine)
+  done
+}
+
 # Runs whose results belong together advance in turn, so that a stop finds them
 # at the same unit of work: a list of their indices
 engine_groups <- function(engine, n_runs) UseMethod("engine_groups")
@@ -87,7 +95,7 @@ run_engine <- function(engine, states, control, progress, save = NULL,
     if (!is.null(control[["checkpoint"]])) {
       keep <- save_or_warn(save)
       # Of a run that has begun there is something to lose.
-      begun <- any(vapply(states, engine_done, 0, engine = engine) > 0)
+      begun <- any(runs_done(engine, states) > 0)
       if (begun) keep(states) else save(states)
       every <- control$checkpoint_every
     }
@@ -152,24 +160,30 @@ run_slice <- function(engine, group, states, clock, advance,
                       checkpoint = function(states) NULL,
                       total = engine_total(engine), hold = FALSE,
                       threads = 1) {
-  handles <- list()
-  on.exit(for (handle in handles) engine_close(engine, handle))
-  for (j in seq_along(group)) {
-    handles[[j]] <- engine_open(engine, group[[j]], states[[j]])
-  }
+  handles <- vector("list", length(group))
+  is_open <- logical(length(group))
+  on.exit(for (handle in handles[is_open]) engine_close(engine, handle))
   states_now <- function() {
-    lapply(handles, function(handle) engine_state(engine, handle))
+    states[is_open] <- lapply(handles[is_open], function(handle) {
+      engine_state(engine, handle)
+    })
+    states
   }
   status <- "complete"
-  done <- vapply(states, engine_done, 0, engine = engine)
+  done <- runs_done(engine, states)
   chunk <- 1
-  clock$start()
   while (status == "complete" && min(done) < total) {
-    started <- now()
     before <- done
     lowest <- min(done)
     n <- min(chunk, c(total, done[done > lowest]) - lowest)
-    behind <- done == lowest
+    # A stop need not wait for all of very many runs, not even to be opened.
+    behind <- utils::head(which(done == lowest), max(64, threads))
+    for (j in behind[!is_open[behind]]) {
+      handles[[j]] <- engine_open(engine, group[[j]], states[[j]])
+      is_open[[j]] <- TRUE
+    }
+    clock$start()
+    started <- now()
     done[behind] <- engine_advance_all(engine, handles[behind], n, threads)
     chunk <- next_chunk(chunk, now() - started)
     advance(sum(done - before))
@@ -180,7 +194,7 @@ run_slice <- function(engine, group, states, clock, advance,
     status <- reason_to_stop(clock)
   }
   out <- states_now()
-  for (j in which(hold & !vapply(states, is.null, NA))) {
+  for (j in which(hold & is_open & lengths(states) > 0)) {
     engine_hold(engine, group[[j]], handles[[j]], out[[j]])
   }
   list(states = out, status = status)
@@ -200,7 +214,7 @@ next_chunk <- function(chunk, seconds) {
 
 which_pending <- function(engine, states) {
   total <- engine_total(engine)
-  which(vapply(states, engine_done, 0, engine = engine) < total)
+  which(runs_done(engine, states) < total)
 }
 
 # Stopping --------------------------------------------------------------------
@@ -230,8 +244,8 @@ interrupt_pending <- function() {
 #'
 #' A stage that is itself a loop may return what it finished, with a warning,
 #' which the outer loop replaces by its own.
-#' @return List of the `value`, NULL if there is none, and `halted`: was there an
-#'   interrupt, so that no other stage may begin?
+#' @return List of the `value`, NULL if there is none, and `halted`: was there
+#'   an interrupt, so that no other stage may begin?
 #' @noRd
 run_stage <- function(expr) {
   halted <- FALSE
@@ -315,7 +329,7 @@ warn_late_interrupt <- function(what = "fit") {
 #' @noRd
 progress_reporter <- function(engine, states, progress) {
   total <- length(states) * engine_total(engine)
-  done <- sum(vapply(states, engine_done, 0, engine = engine))
+  done <- sum(runs_done(engine, states))
   if (!progress || total == 0) {
     return(list(advance = function(n) NULL, close = function() NULL))
   }

@@ -147,7 +147,7 @@ finish_steps <- function(fit, states, seconds) {
 #' @export
 is_complete.kb_srvm <- function(fit) {
   is.null(fit[["sharing"]]) &&
-    all(vapply(fit$runs, state_time, 0L) == n_given(fit))
+    all(run_times(fit) == n_given(fit))
 }
 
 #' @export
@@ -158,7 +158,10 @@ warn_status.kb_srvm <- function(fit) {
   runs <- replicate_times(fit)
   done <- sum(runs == n_given(fit), na.rm = TRUE)
   kb_warn(c(
-    if (fit$time == n_given(fit)) {
+    if (fit$time == n_given(fit) && n_kernels(fit$settings) == 1) {
+      "Stopped after {done} of {length(runs)} replicates:
+       {stop_words[[fit$status]]}."
+    } else if (fit$time == n_given(fit)) {
       "Stopped while probable kernels ran again with more particles:
        {stop_words[[fit$status]]}."
     } else {

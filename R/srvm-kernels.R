@@ -138,13 +138,13 @@ group_runs <- function(n_runs, n_kernels) {
 
 # The time of each replicate: NA while its runs differ or have not begun
 replicate_times <- function(fit) {
-  times <- vapply(fit$runs, function(run) {
-    if (is.null(run)) NA_integer_ else run$time
-  }, 0L)
-  vapply(run_groups(fit), function(group) {
-    own <- unique(times[group])
-    if (length(own) == 1) own else NA_integer_
-  }, 0L)
+  times <- run_times(fit)
+  times[lengths(fit$runs) == 0] <- NA
+  times <- matrix(times, n_kernels(fit$settings))
+  first <- times[1, ]
+  same <- colSums(times != rep(first, each = nrow(times))) == 0
+  first[!same] <- NA
+  first
 }
 
 # The core's configuration of one run: its kernel and its random numbers

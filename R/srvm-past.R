@@ -56,7 +56,7 @@ n_remembered <- function(memory) {
 let_rows_go <- function(fit) {
   hold <- rows_to_hold(fit)
   together <- ceiling(hold / 10)
-  spare <- min(vapply(fit$runs, state_time, 0L)) - hold
+  spare <- min(run_times(fit)) - hold
   n <- together * floor(spare / together) - n_past(fit)
   if (!isTRUE(n > 0)) {
     return(fit)

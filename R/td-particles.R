@@ -80,17 +80,6 @@ key_of <- function(state) {
 
 # Calls -----------------------------------------------------------------------
 
-# Call one of the user's functions; `what` names it in errors
-call_user <- function(f, what, t, ...) {
-  tryCatch(f(...), error = function(error) {
-    kb_abort(c(
-      "{what} failed at step {t}.",
-      x = "{conditionMessage(error)}"
-    ), "user_function", parent = error, user_function = what, step = t,
-    call = NULL)
-  })
-}
-
 # A function with those of `extras` that it has as arguments
 with_extras <- function(f, extras) {
   extras <- extras[intersect(names(extras), names(formals(f)))]
@@ -98,13 +87,6 @@ with_extras <- function(f, extras) {
     return(f)
   }
   function(...) rlang::exec(f, ..., !!!extras)
-}
-
-refuse_value <- function(what, t, wanted, came) {
-  kb_abort(c(
-    "{what} must return {wanted}, at step {t}.",
-    x = "It returned {came}."
-  ), "user_function", user_function = what, step = t, call = NULL)
 }
 
 # N log densities: -Inf is allowed, NA and +Inf are not
@@ -152,10 +134,4 @@ user_states <- function(f, what, n, t, ...) {
     refuse_value(what, t, paste(n, "states"), describe(states))
   }
   states
-}
-
-of_target <- function(name) paste0("`", name, "()` of the target")
-
-of_move <- function(name, move) {
-  paste0("`", name, "()` of the move \"", move, "\"")
 }

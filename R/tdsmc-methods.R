@@ -321,9 +321,9 @@ predict.kb_tdsmc <- function(object, f,
     return(if (is.null(colnames(values))) unname(out) else
       stats::setNames(out, colnames(values)))
   }
-  values <- call_user(f, "`f()`", object$time, states)
+  values <- call_user(f, of_argument("f"), object$time, states)
   if (!is.atomic(values) || length(values) != length(w) || anyNA(values)) {
-    refuse_value("`f()`", object$time,
+    refuse_value(of_argument("f"), object$time,
       paste("a vector of", length(w), "values without missing ones"),
       describe(values)
     )
@@ -341,12 +341,12 @@ td_states <- function(fit) {
 
 # The value of a user's function of the states, as a matrix of numbers
 td_values <- function(f, states, n, t) {
-  values <- call_user(f, "`f()`", t, states)
+  values <- call_user(f, of_argument("f"), t, states)
   if (is.data.frame(values)) values <- as.matrix(values)
   fine <- (is.numeric(values) || is.logical(values)) && NROW(values) == n &&
     length(dim(values)) <= 2 && !anyNA(values)
   if (!fine) {
-    refuse_value("`f()`", t,
+    refuse_value(of_argument("f"), t,
       paste(n, "numbers, or a matrix with as many rows, without missing ones"),
       describe(values)
     )

@@ -258,7 +258,7 @@ finish_fit.kb_tdsmc <- finish_steps
 
 #' @export
 is_complete.kb_tdsmc <- function(fit) {
-  all(vapply(fit$runs, state_time, 0L) == fit$steps)
+  all(run_times(fit) == fit$steps)
 }
 
 #' @export
@@ -291,8 +291,13 @@ warn_status.kb_tdsmc <- function(fit) {
   if (fit$status == "complete") {
     return(invisible())
   }
+  where <- paste("step", fit$time, "of", fit$steps)
+  if (fit$time == fit$steps) {
+    done <- sum(run_times(fit) == fit$steps)
+    where <- paste(done, "of", length(fit$runs), "replicates")
+  }
   kb_warn(c(
-    "Stopped after step {fit$time} of {fit$steps}: {stop_words[[fit$status]]}.",
+    "Stopped after {where}: {stop_words[[fit$status]]}.",
     i = "You can use the fit of those steps; {.code update(fit)} continues it."
   ), fit$status)
 }

@@ -102,6 +102,28 @@ test_that("the last chunk is the remainder", {
   }
 })
 
+test_that("a time limit need not wait until very many runs are open", {
+  registerS3method("engine_groups", "kb_engine_toy_all",
+    function(engine, n_runs) list(seq_len(n_runs)), asNamespace("kernelbayes")
+  )
+  together <- function(...) {
+    engine <- toy(...)
+    class(engine) <- c("kb_engine_toy_all", class(engine))
+    engine
+  }
+  engine <- together(10, seconds = 1e-4)
+  out <- run_toy(engine, n_runs = 1e5, time_limit = 0.2)
+  expect_identical(out$status, "time_limit")
+  # Those that were opened have done work, and were closed.
+  opened <- length(engine$log$runs)
+  expect_true(opened >= 64 && opened < 1e5)
+  expect_identical(sum(lengths(out$states) > 0), opened)
+  expect_setequal(engine$log$closed, engine$log$runs)
+  # Together they reach the end in the same states.
+  few <- run_toy(together(10), n_runs = 200)
+  expect_identical(few$states, lapply(1:200, toy_end, total = 10))
+})
+
 test_that("chunks shrink when the work becomes slower", {
   expect_identical(next_chunk(8, 0.001), 16)
   expect_identical(next_chunk(8, 0.019), 16)
