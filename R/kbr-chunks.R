@@ -186,8 +186,8 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
                           kernel_y = kernel_gaussian(), prior = NULL,
                           eps = NULL, delta = NULL, rank = "auto", tol = NULL,
                           method = c("kbr", "iw"), support = NULL,
-                          normalize = TRUE, scale = FALSE, landmarks = NULL, pool = 5000,
-                          f = NULL, seed = NULL, progress = NULL, ...) {
+                          normalize = TRUE, scale = FALSE, landmarks = NULL,
+                          pool = 5000, f = NULL, seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   progress <- check_progress(progress)
@@ -206,8 +206,8 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
     list(
       rank = rank, tol = tol, method = method,
       normalize = check_flag(normalize),
-      support = kbr_support(support, pool$x, kernel_x), found = is.null(support),
-      scale = scale, scaling = model$scaling
+      support = kbr_support(support, pool$x, kernel_x),
+      found = is.null(support), scale = scale, scaling = model$scaling
     )
   )
   fit <- new_chunked(pool, settings, model, n, draw_seed(seed))

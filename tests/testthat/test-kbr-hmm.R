@@ -532,7 +532,7 @@ test_that("an observation far from all others is treated as missing", {
   expect_identical(filtered$kind[[1]], "flat")
 })
 
-test_that("1 in 1000 observations of the model are far from a training period", {
+test_that("1 in 1000 observations are far from a training period", {
   # Null: about 1 in 1000 of 8000; rows depend on each other, so that the count
   # of a series may be several times as large. Others are told.
   seen <- sim_linear_hmm(400, seed = 1)
