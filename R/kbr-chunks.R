@@ -187,7 +187,8 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
                           eps = NULL, delta = NULL, rank = "auto", tol = NULL,
                           method = c("kbr", "iw"), support = NULL,
                           normalize = TRUE, scale = FALSE, landmarks = NULL,
-                          pool = 5000, f = NULL, seed = NULL, progress = NULL, ...) {
+                          pool = 5000, f = NULL, seed = NULL, progress = NULL,
+                          ...) {
   started <- now()
   check_no_dots(...)
   progress <- check_progress(progress)
