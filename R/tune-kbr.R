@@ -63,8 +63,8 @@ tune_kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
                              folds = 5, loss = c("mse", "kernel"),
                              rank = "auto", tol = NULL,
                              method = c("kbr", "iw"), support = NULL,
-                             normalize = TRUE, scale = FALSE, seed = NULL, progress = NULL,
-                             ...) {
+                             normalize = TRUE, scale = FALSE, seed = NULL,
+                             progress = NULL, ...) {
   check_no_dots(...)
   mould <- mould_formula(formula, data, "omit", "matrix")
   call_with(tune_mould, given_arguments(),
