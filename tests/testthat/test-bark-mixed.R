@@ -360,13 +360,14 @@ test_that("noise is not taken for what groups explain", {
 test_that("partial dependence sets a variable wherever it is", {
   data <- mixed_fits()$data
   fit <- bark_quick(y ~ kernels(a, age) + age + (1 | clinic), data)
-  at <- partial_dependence(fit, "age", grid = c(45, 55))
-  by_hand <- vapply(c(45, 55), function(v) {
-    mean(predict(fit, transform(data, age = v)))
-  }, 0)
-  expect_equal(at$mean, by_hand)
-  fit <- bark_quick(y ~ kernels(a) + age + (age | clinic), data)
-  expect_error(partial_dependence(fit, "age"), class = "kb_error_argument")
+  expect_by_hand <- function(fit) {
+    at <- partial_dependence(fit, "age", grid = c(45, 55))
+    expect_equal(at$mean, vapply(c(45, 55), function(v) {
+      mean(predict(fit, transform(data, age = v)))
+    }, 0))
+  }
+  expect_by_hand(fit)
+  expect_by_hand(bark_quick(y ~ kernels(a) + age + (age | clinic), data))
 })
 
 test_that("what is not defined says so", {
