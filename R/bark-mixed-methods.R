@@ -2,8 +2,8 @@
 
 #' Linear coefficients and groups of a fit
 #'
-#' Methods of the generics of nlme, which lme4 uses too: attach one of the two
-#' packages, or write `nlme::fixef(fit)`.
+#' Methods of the generics of nlme, which lme4 uses too; they come with this
+#' package.
 #'
 #' @param object,x A fit of [bark()] with terms beside kernels.
 #' @param summary `TRUE`: posterior means. `FALSE`: all draws.
@@ -30,15 +30,15 @@
 #' each result is a list with one element per class: coefficients are
 #' differences from the mean over classes, which alone the data inform.
 #' @section Errors: `kb_error_not_defined` for fits without such terms.
-#' @examplesIf requireNamespace("nlme", quietly = TRUE)
+#' @examples
 #' data <- data.frame(x = runif(60), z = rnorm(60), g = rep(1:6, 10))
 #' data$y <- sin(6 * data$x) + data$z + data$g / 3 + rnorm(60, sd = 0.2)
 #' fit <- bark(y ~ kernels(x) + z + (1 | g), data,
 #'   control = mcmc_control(chains = 2, warmup = 100, iter = 90), seed = 1
 #' )
-#' nlme::fixef(fit)
-#' nlme::ranef(fit)
-#' nlme::VarCorr(fit)
+#' fixef(fit)
+#' ranef(fit)
+#' VarCorr(fit)
 #' @name fixef.kb_bark
 NULL
 
@@ -65,7 +65,7 @@ for_each_field <- function(fit, f) {
 }
 
 #' @rdname fixef.kb_bark
-#' @exportS3Method nlme::fixef
+#' @export
 fixef.kb_bark <- function(object, summary = TRUE, ...) {
   object <- checked_fit(object, ...)
   summary <- check_flag(summary)
@@ -77,7 +77,7 @@ fixef.kb_bark <- function(object, summary = TRUE, ...) {
 }
 
 #' @rdname fixef.kb_bark
-#' @exportS3Method nlme::ranef
+#' @export
 ranef.kb_bark <- function(object, summary = TRUE, ...) {
   object <- checked_fit(object, ...)
   summary <- check_flag(summary)
@@ -114,7 +114,7 @@ bind_slices <- function(parts) {
 }
 
 #' @rdname fixef.kb_bark
-#' @exportS3Method nlme::VarCorr
+#' @export
 VarCorr.kb_bark <- function(x, sigma = 1, ...) { # nolint: object_name_linter.
   x <- checked_fit(x, ...)
   refuse_no_mixed(x, "VarCorr", groups = TRUE)

@@ -78,10 +78,9 @@
 #' * `offset(o)` is added as it is; on the latent scale for classes.
 #'
 #' With `x` and `y` give `linear`, `groups` and `offset` instead.
-#' [nlme::fixef()][fixef.kb_bark], [nlme::ranef()][fixef.kb_bark] and
-#' [nlme::VarCorr()][fixef.kb_bark] (or those of lme4) have the coefficients;
-#' `coef()` has them without another package; `predict(type = "terms")`
-#' each component; [exposure_effects()] the summaries of Bayesian kernel machine
+#' [fixef()][fixef.kb_bark], [ranef()][fixef.kb_bark],
+#' [VarCorr()][fixef.kb_bark] and `coef()` have the coefficients;
+#' `predict(type = "terms")` each component; [exposure_effects()] the summaries of Bayesian kernel machine
 #' regression. [bark_prior()] describes the priors. All coefficients of linear
 #' terms and of groups are integrated out while kernels move, of several factors
 #' those of one and of the factors that it is nested in, in turns.

@@ -72,8 +72,11 @@ check_initial <- function(problem, seed) {
 }
 
 check_rejuvenate <- function(problem, to, t) {
-  if (is.null(problem$target$rejuvenate) || problem$n == 0) {
+  if (is.null(problem$target$rejuvenate)) {
     return(NULL)
+  }
+  if (problem$n == 0) {
+    return(list(untested(t, "(target)", "rejuvenate")))
   }
   powers <- if (is_tempered(problem$target)) c(0.5, 1) else 1
   lapply(powers, check_rejuvenate_at, problem, to, t)
@@ -89,8 +92,65 @@ check_rejuvenate_at <- function(power, problem, to, t) {
     states = particle_subset(to$states, at), log_density = rep(NA_real_, n),
     weights = rep(1 / n, n)
   )
-  states <- rejuvenated(problem$target, cloud, t, power, problem$data)$states
-  counts <- count_draws(states, rep(1, n), 1, to, problem, t)
-  check <- if (power == 1) "rejuvenate" else paste("rejuvenate at", power)
-  compare_draws("(target)", check, t, counts, t(prob), n, "", to$keys)
+  bind_findings(lapply(kernel_parts(problem$target), function(part) {
+    moved <- moved_often(problem, part$target, cloud, t, power)
+    counts <- count_draws(moved$states, rep(1, n), 1, to, problem, t)
+    part_of(compare_draws("(target)", at_power("rejuvenate", power), t, counts,
+      t(prob), n, "", to$keys
+    ), part, moved$tried)
+  }))
+}
+
+# "rejuvenate", or "rejuvenate at 0.5" while a datum enters
+at_power <- function(check, power) {
+  if (power == 1) check else paste(check, "at", format(power, digits = 3))
+}
+
+# The moves of a kernel leave the target invariant each with its partner, or by
+# itself: a list of targets with a part of `rejuvenate`, and the part's name
+kernel_parts <- function(target) {
+  kernel <- target$rejuvenate
+  if (is.function(kernel)) {
+    return(list(list(target = target, name = "")))
+  }
+  names <- names(kernel$moves)
+  pairs <- lapply(names, function(name) sort(c(name, kernel$reverse[[name]])))
+  lapply(unique(pairs), function(pair) {
+    pair <- intersect(names, pair)
+    kernel$moves <- kernel$moves[pair]
+    kernel$reverse <- kernel$reverse[pair]
+    target$rejuvenate <- kernel
+    list(target = target, name = paste(pair, collapse = " / "))
+  })
+}
+
+# The states after several calls of rejuvenate(): its error adds up. An odd
+# number, as two exchanges may undo each other.
+moved_often <- function(problem, target, cloud, t, power) {
+  tried <- 0
+  for (call in seq_len(if (problem$listed) 3 else 5)) {
+    moved <- rejuvenated(target, cloud, t, power, problem$data)
+    cloud[c("states", "log_density")] <- moved[c("states", "log_density")]
+    tried <- tried + sum(moved$tried)
+  }
+  list(states = cloud$states, tried = tried)
+}
+
+# A finding names the part of the kernel, and how often it was tried
+part_of <- function(found, part, tried) {
+  if (nzchar(part$name)) {
+    found$keys <- paste0(part$name, ": ", found$keys)
+    found$tried <- stats::setNames(tried, part$name)
+  }
+  found
+}
+
+bind_findings <- function(found) {
+  out <- found[[1]]
+  for (name in c("is", "should_be", "keys", "error", "p", "tried")) {
+    out[[name]] <- unlist(lapply(found, `[[`, name))
+  }
+  draws <- Filter(Negate(is.null), lapply(found, `[[`, "draws"))
+  out$draws <- Reduce(`+`, draws)
+  out
 }

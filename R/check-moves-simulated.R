@@ -8,7 +8,6 @@
 #' @param n Number of particles.
 #' @noRd
 simulated_checks <- function(problem, steps) {
-  engine <- problem[c("target", "moves", "data")]
   n <- problem$n
   states <- user_states(
     problem$target$initial, of_target("initial"), n, 0, n, problem$data
@@ -20,49 +19,79 @@ simulated_checks <- function(problem, steps) {
   for (t in seq_len(max(steps))) {
     report <- t %in% steps
     sums <- check_sums(problem, state$states, t)
-    if (report) found <- c(found, list(sums))
+    if (report) found <- c(found, list(sums), check_proposals(problem, state, t))
     # Without probabilities there are no particles of the next step.
     if (any(sums$error > 1e-8)) break
-    state <- simulated_step(engine, state, t)
-    w <- exp(state$log_weights - max(state$log_weights))
-    if (sum(w)^2 / sum(w^2) < few_simulated * n) {
-      # Means of such weights are not about normal.
-      found <- c(found, list(too_few(t)))
-      break
-    }
+    extended <- simulated_step(problem, state, t)
+    state <- extended(1)
+    powers <- tested_powers(problem$target, extended, state)
     if (report) {
-      found <- c(found, simulated_findings(problem, state, w / mean(w), t))
+      found <- c(found, unlist(lapply(powers, function(power) {
+        simulated_findings(problem, extended(power), t)
+      }), recursive = FALSE))
+    }
+    if (effective_share(state) < few_simulated) {
+      # Means of such weights are not about normal.
+      lost <- steps[steps > t | steps == t & length(powers) == 0]
+      return(c(found, lapply(lost, untested, "(simulation)", "particles")))
     }
   }
   found
 }
 
-# Below this share of effective particles p-values are not trusted
+# Below this share of effective particles p-values are not trusted. Data that
+# enter gradually are tested at the largest powers that leave these shares: at
+# low powers, where states differ most, most faults have the largest effect.
 few_simulated <- 0.02
+enough_simulated <- c(0.8, 0.1)
 
-too_few <- function(t) {
-  list(
-    move = "(simulation)", check = "particles", t = t, is = 1, should_be = 1,
-    keys = "", error = 0, p = NULL
-  )
+effective_share <- function(state) {
+  w <- exp(state$log_weights - max(state$log_weights))
+  if (anyNA(w)) 0 else sum(w)^2 / sum(w^2) / length(w)
 }
 
-simulated_step <- function(engine, state, t) {
+# The powers at which a step is tested
+tested_powers <- function(target, extended, whole) {
+  if (!is_tempered(target)) {
+    return(if (effective_share(whole) >= few_simulated) 1)
+  }
+  powers <- numeric()
+  for (power in 2^-(0:20)) {
+    share <- effective_share(extended(power))
+    wanted <- enough_simulated[length(enough_simulated) - length(powers)]
+    if (share >= wanted) powers <- c(power, powers)
+    if (share >= max(enough_simulated)) break
+  }
+  # A kernel may ignore the power.
+  if (identical(powers, 1)) c(0.5, 1) else powers
+}
+
+# The extended particles of a step, weighted for its target at a power
+simulated_step <- function(problem, state, t) {
   dead <- state$log_weights == -Inf
   state$step <- list()
   if (any(dead)) state <- td_bury(state)
-  state <- td_extend(engine, state, t)
-  law <- state$step$law
-  state$log_density <- td_log_density(
-    engine, state$states, t, state$log_density
-  )
-  increment <- state$step$log_rest + ifelse(law, state$log_density, 0)
-  increment[is.nan(increment) | dead] <- -Inf
-  state$log_weights <- state$log_weights + increment
-  state
+  state <- td_extend(problem, state, t)
+  whole <- td_log_density(problem, state$states, t)
+  # A weight of the user's own is that of the whole target.
+  rest <- state$step$log_rest - ifelse(state$step$law, 0, whole)
+  function(power) {
+    state$power <- power
+    state$log_density <- if (power == 1) whole else
+      td_log_density(problem, state$states, t, power = power)
+    increment <- ifelse(
+      power == 1 & !state$step$law, state$step$log_rest,
+      state$log_density + rest
+    )
+    increment[is.nan(increment) | dead] <- -Inf
+    state$log_weights <- state$log_weights + increment
+    state
+  }
 }
 
-simulated_findings <- function(problem, state, w, t) {
+simulated_findings <- function(problem, state, t) {
+  w <- exp(state$log_weights - max(state$log_weights))
+  w <- w / mean(w)
   live <- w > 0
   back <- lapply(
     stats::setNames(nm = names(problem$moves)), back_chances, problem,
@@ -74,8 +103,8 @@ simulated_findings <- function(problem, state, w, t) {
   )
   c(
     if (given) list(check_back_sums(back, state$states, live, t)),
-    if (given) balance_findings(back, state$move, features, w, t),
-    list(check_invariance(problem, state, w, t))
+    if (given) balance_findings(back, state, features, w, t),
+    check_invariance(problem, state, w, t)
   )
 }
 
@@ -125,7 +154,7 @@ worst_sum <- function(check, t, total, states) {
 #' factor, both give the integral of gamma alpha'_i alpha'_j f, see (T12)
 #' @param w Weights of mean 1.
 #' @noRd
-balance_findings <- function(back, move, features, w, t) {
+balance_findings <- function(back, state, features, w, t) {
   if (length(back) < 2) {
     return(NULL)
   }
@@ -134,13 +163,13 @@ balance_findings <- function(back, move, features, w, t) {
   found <- lapply(pairs, function(pair) {
     i <- pair[[1]]
     j <- pair[[2]]
-    one <- w * (move == i) * back[[j]]
-    other <- w * (move == j) * back[[i]]
+    one <- w * (state$move == i) * back[[j]]
+    other <- w * (state$move == j) * back[[i]]
     if (all(one == 0) && all(other == 0)) {
       return(NULL)
     }
-    compare_means(paste(names[[i]], names[[j]], sep = " / "), "balance", t,
-      one * features, other * features
+    compare_means(paste(names[[i]], names[[j]], sep = " / "),
+      at_power("balance", state$power), t, one * features, other * features
     )
   })
   Filter(Negate(is.null), found)
@@ -153,19 +182,24 @@ check_invariance <- function(problem, state, w, t) {
     return(NULL)
   }
   w <- w[live]
+  power <- state$power
   before <- particle_subset(state$states, live)
   cloud <- list(
     states = before, log_density = state$log_density[live],
     weights = w / sum(w)
   )
-  after <- rejuvenated(problem$target, cloud, t, 1, problem$data)$states
-  density <- td_log_density(problem, after, t)
-  both <- binary_features(
-    before, cloud$log_density, w, list(after, density)
-  )
-  compare_means(
-    "(target)", "rejuvenate", t, w * both$after, w * both$before
-  )
+  found <- lapply(kernel_parts(problem$target), function(part) {
+    after <- moved_often(problem, part$target, cloud, t, power)
+    density <- td_log_density(problem, after$states, t, power = power)
+    both <- binary_features(
+      before, cloud$log_density, w, list(after$states, density)
+    )
+    out <- compare_means("(target)", at_power("rejuvenate", power), t,
+      w * both$after, w * both$before
+    )
+    part_of(out, part, after$tried)
+  })
+  list(bind_findings(found))
 }
 
 #' Paired t-tests of columns of equal means
@@ -175,8 +209,10 @@ compare_means <- function(move, check, t, one, other) {
   difference <- one - other
   se <- apply(difference, 2, stats::sd) / sqrt(n)
   mean <- colMeans(difference)
-  p <- 2 * stats::pt(-abs(mean / se), n - 1)
-  p[se == 0] <- 1
+  # Without any variance a difference is certain, apart from rounding.
+  same <- abs(mean) <= 1e-10 * pmax(colMeans(one), colMeans(other))
+  p <- ifelse(se > 0, 2 * stats::pt(-abs(mean / se), n - 1), 0)
+  p[same] <- 1
   finding(move, check, t, colMeans(one), colMeans(other), colnames(one), p,
     error = abs(mean)
   )
@@ -190,10 +226,14 @@ compare_means <- function(move, check, t, one, other) {
 #' @return A matrix of 0 and 1 with named columns; with `after` two, as a list.
 #' @noRd
 binary_features <- function(states, log_density, w, after = NULL) {
-  x <- cbind(state_numbers(states), `log density` = log_density)
-  x[is.na(x)] <- -Inf
+  numbers <- function(states, log_density) {
+    x <- cbind(state_numbers(states), `log density` = log_density)
+    x[is.na(x)] <- -Inf
+    x
+  }
+  x <- numbers(states, log_density)
   y <- if (!is.null(after)) {
-    cbind(state_numbers(after[[1]]), after[[2]])
+    numbers(after[[1]], after[[2]])
   }
   cuts <- lapply(seq_len(ncol(x)), function(j) cut_points(x[, j], w))
   binary <- function(x) {
@@ -227,7 +267,7 @@ cut_points <- function(x, w) {
   list(at = unique(at), equal = FALSE)
 }
 
-# Numbers that describe states: columns, or length, sum and sum of squares
+# Numbers that describe states: columns, or `number_summaries`
 state_numbers <- function(states, most = 10) {
   if (is.data.frame(states)) {
     states <- as.matrix(states[vapply(states, is.numeric, TRUE)])
@@ -237,10 +277,7 @@ state_numbers <- function(states, most = 10) {
       s <- unlist(s)
       if (is.numeric(s)) s else numeric()
     })
-    return(cbind(
-      dimension = lengths(flat), sum = vapply(flat, sum, 0),
-      `sum of squares` = vapply(flat, function(s) sum(s^2), 0)
-    ))
+    return(number_summaries(flat))
   }
   if (is.matrix(states)) {
     x <- states[, seq_len(min(ncol(states), most)), drop = FALSE]
@@ -251,4 +288,24 @@ state_numbers <- function(states, most = 10) {
     return(cbind(state = as.double(states)))
   }
   cbind(state = as.integer(factor(states)))
+}
+
+# Of the numbers of each state in a list; NA of none
+number_summaries <- function(flat) {
+  k <- lengths(flat)
+  id <- rep(seq_along(k), k)
+  x <- as.double(unlist(flat))
+  last <- cumsum(k)
+  total <- function(x) {
+    out <- numeric(length(k))
+    if (length(x) > 0) out[k > 0] <- rowsum(x, id, reorder = FALSE)
+    out
+  }
+  at <- function(x, i) ifelse(k > 0, x[pmax(i, 1)], NA)
+  sorted <- x[order(id, x)]
+  cbind(
+    dimension = k, sum = total(x), `sum of squares` = total(x^2),
+    first = at(x, last - k + 1), last = at(x, last),
+    smallest = at(sorted, last - k + 1), largest = at(sorted, last)
+  )
 }

@@ -1,80 +1,141 @@
-# check_moves() of problems whose states cannot be listed: is gamma_0 the
-# density of the draws of initial()? Where states vary continuously, the share of
-# draws in an ellipsoid is compared with the integral of gamma_0 over it.
+# check_moves() of problems whose states cannot be listed: are gamma_0 and
+# log_forward the densities of the draws of initial() and propose()? Where states
+# vary continuously, the share of draws in a region is compared with the
+# integral of the density over it.
 
 check_first_draws <- function(problem, states) {
-  groups <- continuous_groups(states)
-  half <- seq_len(particle_count(states) %/% 2)
-  found <- lapply(groups, function(group) {
-    tryCatch(
-      suppressWarnings(check_group(problem, states, group, half)),
-      # The user's function fails at other states than those drawn.
-      kb_error_user_function = function(error) NULL
-    )
+  found <- check_density(states, function(states) {
+    td_log_density(problem, states, 0)
   })
-  found <- do.call(rbind, found)
+  density_finding(found, "(target)", "initial", 0L)
+}
+
+# Draws from some states of the particles of weight above zero
+check_proposals <- function(problem, state, t, starts = 3) {
+  lapply(names(problem$moves), function(name) {
+    move <- problem$moves[[name]]
+    n <- problem$n %/% 2
+    alpha <- user_probabilities(
+      move$probability, of_move("probability", name),
+      particle_count(state$states), t, state$states, t, problem$data
+    )
+    on <- which(alpha > 0 & state$log_weights > -Inf)
+    from <- on[sample.int(length(on), min(length(on), starts))]
+    found <- lapply(from, function(i) {
+      old <- particle_subset(state$states, rep(i, n))
+      new <- user_states(
+        move$propose, of_move("propose", name), n, t, old, t, problem$data
+      )
+      found <- check_density(new, function(new) {
+        forward_density(move, name, new,
+          particle_subset(old, seq_len(particle_count(new))), t, problem$data
+        )
+      }, particle_subset(state$states, i))
+      if (!is.null(found)) {
+        found$key <- paste0("from ", shorten(particle_keys(
+          particle_subset(state$states, i)
+        )), ": ", found$key)
+      }
+      found
+    })
+    density_finding(do.call(rbind, found), name, "propose", t)[[1]]
+  })
+}
+
+density_finding <- function(found, move, check, t) {
   if (is.null(found)) {
     return(NULL)
   }
-  list(finding("(target)", "initial", 0L, found$is, found$should_be, found$key,
-    found$p,
+  list(finding(move, check, t, found$is, found$should_be, found$key, found$p,
     error = abs(found$is - found$should_be)
   ))
 }
 
-#' The groups with most draws: equal in the number of coordinates and in their
-#' discrete values
-#' @return List of `at`, which states, and `x`, their continuous coordinates.
+#' Shares of draws in regions, and the integrals of their density
+#'
+#' The first half of the draws defines the regions, the second is counted.
+#' @param log_density Of up to as many states as there are draws.
+#' @param from The state from which they were proposed, or NULL.
+#' @return Data frame: `is`, `should_be`, `key` and the p-value `p`; or NULL.
 #' @noRd
-continuous_groups <- function(states, most = 3) {
-  x <- state_coordinates(states)
-  if (is.null(x)) {
-    return(NULL)
-  }
-  groups <- split(seq_along(x), lengths(x))
-  groups <- unlist(lapply(groups, function(at) {
-    split_discrete(at, do.call(rbind, x[at]))
-  }), recursive = FALSE)
-  sizes <- vapply(groups, function(group) length(group$at), 0L)
-  unname(groups[order(-sizes)][seq_len(min(most, length(groups)))])
+check_density <- function(states, log_density, from = NULL) {
+  groups <- draw_groups(states, from)
+  vary <- lengths(lapply(groups, `[[`, "vary"))
+  sizes <- lengths(lapply(groups, `[[`, "at"))
+  largest <- order(vary == 0, -sizes)
+  largest <- utils::head(largest[vary[largest] > 0], 3)
+  found <- c(
+    list(function() check_atoms(states, log_density, groups[vary == 0])),
+    lapply(groups[largest], function(group) {
+      function() check_regions(states, log_density, group)
+    })
+  )
+  do.call(rbind, lapply(found, function(check) {
+    tryCatch(
+      suppressWarnings(check()),
+      # The user's function fails at other states than those drawn.
+      kb_error_user_function = function(error) NULL
+    )
+  }))
 }
 
-split_discrete <- function(at, x) {
+#' Groups of draws, equal in the number of coordinates and in their discrete
+#' values
+#' @return List of `at`, which states, `x`, their coordinates, and `vary`, those
+#'   that are not discrete.
+#' @noRd
+draw_groups <- function(states, from = NULL) {
+  x <- state_coordinates(states)
+  known <- unlist(state_coordinates(from))
+  groups <- split(seq_along(x), lengths(x))
+  groups <- lapply(groups, function(at) {
+    split_discrete(at, do.call(rbind, x[at]), known, !is.null(from))
+  })
+  unname(unlist(groups, recursive = FALSE))
+}
+
+split_discrete <- function(at, x, known, proposed) {
   if (is.null(x)) x <- matrix(0, length(at), 0)
-  labels <- matrix(apply(x, 2, discrete_labels), nrow(x))
-  lapply(split(seq_along(at), particle_keys(labels)), function(i) {
+  labels <- matrix(apply(x, 2, discrete_labels, known, proposed), nrow(x))
+  groups <- split(seq_along(at), particle_keys(labels))
+  groups <- lapply(groups, function(i) {
     list(
       at = at[i], x = x[i, , drop = FALSE],
-      vary = which(labels[i[[1]], ] == "*")
+      vary = which(labels[i[[1]], ] == "*"), moved = any(labels[i, ] == "?")
     )
   })
+  Filter(function(group) !group$moved, groups)
 }
 
-# Values of a coordinate that has few or whole ones, or that many draws share;
-# "*" for others
-discrete_labels <- function(v) {
+# Values of a coordinate that has few or whole ones, that many draws share, or
+# that the state had before; "*" for others. "?" for a proposal that is a
+# function of the old state: its density has a Jacobian that draws do not show.
+discrete_labels <- function(v, known, proposed) {
   shared <- tabulate(match(v, v), length(v))[match(v, v)]
-  few <- length(unique(v)) <= 1 + length(v) / 10 || all(v == round(v))
-  ifelse(few | shared > max(2, length(v) / 100), as.character(v), "*")
+  whole <- v == round(v)
+  few <- length(unique(v)) <= length(v) / 10 | all(whole)
+  discrete <- few | shared > max(2, length(v) / 100)
+  out <- ifelse(discrete | v %in% known, as.character(v), "*")
+  if (proposed) out[discrete & !whole & !v %in% known] <- "?"
+  out
 }
 
-# The numbers of each state, or NULL if it has others than numbers
+# The numbers of each state. States with others than numbers are numbered, if
+# there are few of them, or there is no answer (NULL).
 state_coordinates <- function(states) {
-  if (is.data.frame(states)) {
-    if (!all(vapply(states, is.numeric, TRUE))) {
-      return(NULL)
+  rows <- if (has_rows(states)) seq_len(particle_count(states))
+  flat <- if (is.matrix(states)) lapply(rows, function(i) states[i, ]) else
+    if (is.data.frame(states)) {
+      do.call(Map, c(list(f = c), unname(states)))
+    } else {
+      lapply(states, unlist)
     }
-    states <- as.matrix(states)
-  }
-  if (is.matrix(states)) {
-    if (!is.numeric(states)) {
-      return(NULL)
-    }
-    return(lapply(seq_len(nrow(states)), function(i) unname(states[i, ])))
-  }
-  flat <- lapply(states, unlist)
   numbers <- vapply(flat, function(s) is.null(s) || is.numeric(s), TRUE)
-  if (all(numbers)) flat
+  if (all(numbers) && !any(vapply(states, is.factor, TRUE))) {
+    return(lapply(flat, unname))
+  }
+  keys <- particle_keys(states)
+  if (length(unique(keys)) <= length(keys) / 10) as.list(match(keys, keys))
 }
 
 # A state like a given one, with other coordinates
@@ -92,47 +153,99 @@ with_coordinates <- function(states, like, x) {
   drop(x)
 }
 
-#' One group: the share of the draws of the second half of the particles in a
-#' region, the integral of gamma_0 over it, and the p-value of their difference
-#' @param half The first half, which defines the region.
+# Is a draw counted, or does it define the regions?
+is_counted <- function(at, n) at > n %/% 2
+
+#' States that have a probability each: the share of draws of those seen, and the
+#' sum of their probabilities; and of the most frequent ones
 #' @noRd
-check_group <- function(problem, states, group, half) {
+check_atoms <- function(states, log_density, groups, most = 3) {
   n <- particle_count(states)
-  later <- setdiff(seq_len(n), half)
-  first <- group$at %in% half
-  log_density <- function(states, t = 0) {
-    td_log_density(problem, states, t)
-  }
-  key <- paste0("dimension ", ncol(group$x))
-  if (length(group$vary) == 0) {
-    at <- particle_subset(states, group$at[[1]])
-    prob <- exp(log_density(at))
-    count <- sum(!first)
-    return(data.frame(
-      is = count / length(later), should_be = prob,
-      key = shorten(particle_keys(at)),
-      p = two_sided(count, length(later), min(prob, 1))
-    ))
-  }
-  x <- group$x[, group$vary, drop = FALSE]
-  if (sum(first) < 20 * length(group$vary)) {
+  at <- lapply(groups, function(group) {
+    rows <- particle_keys(group$x)
+    split(group$at, rows)
+  })
+  at <- unlist(at, recursive = FALSE)
+  at <- at[vapply(at, function(i) any(!is_counted(i, n)), TRUE)]
+  if (length(at) == 0) {
     return(NULL)
   }
-  region <- ellipsoid(x[first, , drop = FALSE])
-  inside <- sum(region$holds(x[!first, , drop = FALSE]))
-  points <- group$x[rep(1, n), , drop = FALSE]
-  points[, group$vary] <- region$draw(n)
-  values <- region$volume *
-    exp(log_density(with_coordinates(states, group$at[[1]], points)))
-  share <- inside / length(later)
-  variance <- stats::var(values) / n + share * (1 - share) / length(later)
+  one <- vapply(at, `[[`, 0L, 1)
+  prob <- exp(log_density(particle_subset(states, one)))
+  count <- vapply(at, function(i) sum(is_counted(i, n)), 0L)
+  top <- utils::head(order(-lengths(at)), most)
+  later <- n - n %/% 2
+  count <- c(sum(count), count[top])
+  prob <- c(sum(prob), prob[top])
   data.frame(
-    is = share, should_be = mean(values), key = key,
-    p = 2 * stats::pnorm(-abs(share - mean(values)) / sqrt(variance))
+    is = count / later, should_be = prob,
+    key = c("all states drawn before", vapply(
+      particle_keys(particle_subset(states, one[top])), shorten, ""
+    )),
+    p = mapply(two_sided, count, later, prob)
   )
 }
 
+#' One group: the share of the draws in two regions, the integrals of the density
+#' over them, and the p-values of their difference
+#' @noRd
+check_regions <- function(states, log_density, group) {
+  n <- particle_count(states)
+  counted <- is_counted(group$at, n)
+  x <- group$x[, group$vary, drop = FALSE]
+  first <- x[!counted, , drop = FALSE]
+  if (nrow(first) < 20 * ncol(x) || !fills_space(first)) {
+    return(NULL)
+  }
+  later <- n - n %/% 2
+  pairs <- later %/% 2
+  found <- lapply(c(0.5, 0.9), function(part) {
+    region <- ellipsoid(first, part)
+    points <- group$x[rep(1, 2 * pairs), , drop = FALSE]
+    points[, group$vary] <- region$draw_pairs(pairs)
+    inside <- region$holds(points[, group$vary, drop = FALSE])
+    values <- numeric(2 * pairs)
+    values[inside] <- region$volume * exp(log_density(with_coordinates(
+      states, group$at[[1]], points[inside, , drop = FALSE]
+    )))
+    # The mean of values of which few count is not about normal.
+    if (sum(values)^2 < 100 * sum(values^2)) {
+      return(NULL)
+    }
+    share <- sum(region$holds(x[counted, , drop = FALSE])) / later
+    one <- seq_len(pairs)
+    variance <- share * (1 - share) / later +
+      sum((values[one] - values[pairs + one])^2) / (2 * pairs)^2
+    data.frame(
+      is = share, should_be = mean(values),
+      key = paste0("dimension ", ncol(group$x), ", ", 100 * part, "% region"),
+      p = 2 * stats::pnorm(-abs(share - mean(values)) / sqrt(variance))
+    )
+  })
+  do.call(rbind, found)
+}
+
+# Do points lie on no surface of lower dimension? By the ratios of the distances
+# to their two nearest neighbours, whose logs are exponential with the dimension
+# as rate (Facco et al., 2017).
+fills_space <- function(x, most = 400) {
+  if (ncol(x) == 1) {
+    return(TRUE)
+  }
+  x <- scale(x[seq_len(min(most, nrow(x))), , drop = FALSE])
+  distance <- as.matrix(stats::dist(x))
+  diag(distance) <- Inf
+  near <- apply(distance, 1, function(d) sort(d, partial = 1:2)[1:2])
+  ratio <- log(near[2, ] / near[1, ])
+  isTRUE(1 / mean(ratio) > ncol(x) - 0.5)
+}
+
 two_sided <- function(count, n, prob) {
+  # No probability
+  if (prob > 1 + 1e-8) {
+    return(0)
+  }
+  prob <- min(prob, 1)
   min(1, 2 * min(
     stats::pbinom(count, n, prob),
     stats::pbinom(count - 1, n, prob, lower.tail = FALSE)
@@ -140,20 +253,26 @@ two_sided <- function(count, n, prob) {
 }
 
 # The ellipsoid of the normal distribution with the mean and covariance of the
-# rows of x, which holds half of them
-ellipsoid <- function(x) {
+# rows of x that holds a part of them, as far as their ranges reach
+ellipsoid <- function(x, part) {
   d <- ncol(x)
   centre <- colMeans(x)
   root <- chol(stats::cov(x) + 1e-12 * diag(diag(stats::cov(x)), d))
   distance <- function(x) {
     colSums(backsolve(root, t(x) - centre, transpose = TRUE)^2)
   }
-  radius <- sqrt(stats::median(distance(x)))
+  radius <- sqrt(stats::quantile(distance(x), part, names = FALSE))
+  ends <- apply(x, 2, range)
   list(
-    holds = function(x) distance(x) <= radius^2,
-    draw = function(n) {
-      z <- matrix(stats::rnorm(n * d), n)
-      z <- z / sqrt(rowSums(z^2)) * radius * stats::runif(n)^(1 / d)
+    holds = function(x) {
+      distance(x) <= radius^2 &
+        colSums(t(x) < ends[1, ] | t(x) > ends[2, ]) == 0
+    },
+    # Uniform draws, two in each of n shells, between which a density varies most
+    draw_pairs = function(n) {
+      z <- matrix(stats::rnorm(2 * n * d), 2 * n)
+      shell <- (seq_len(n) - stats::runif(2 * n)) / n
+      z <- z / sqrt(rowSums(z^2)) * radius * shell^(1 / d)
       sweep(z %*% root, 2, centre, `+`)
     },
     volume = exp(d / 2 * log(pi) - lgamma(d / 2 + 1) + d * log(radius) +

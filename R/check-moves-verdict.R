@@ -2,9 +2,7 @@
 
 new_check_moves <- function(found, problem, steps) {
   found <- Filter(Negate(is.null), unname(found))
-  few <- vapply(found, `[[`, "", "check") == "particles"
-  untested <- if (any(few)) found[few][[1]]$t else NA_integer_
-  found <- found[!few]
+  found <- c(found, never_tried(found))
   # A draw of an impossible state has p-value 0 whatever the number of tests.
   tests <- sum(lengths(lapply(found, `[[`, "p")))
   found <- lapply(found, judge, tests, problem$level)
@@ -12,18 +10,44 @@ new_check_moves <- function(found, problem, steps) {
   # If the identity holds, the shares of the moves may be chosen freely.
   holds <- table$t[table$check == "identity" & table$ok]
   table$ok <- table$ok | table$check == "weight" & table$t %in% holds
-  worst <- do.call(rbind, lapply(found[!table$ok], worst_states))
+  bad <- table$ok %in% FALSE
+  worst <- do.call(rbind, lapply(found[bad], worst_states))
   rownames(worst) <- NULL
   structure(
     list(
-      ok = all(table$ok), wrong = unique(table$move[!table$ok]),
+      ok = all(table$ok), wrong = unique(table$move[bad]),
       table = table, worst = worst, steps = steps,
       moves = names(problem$moves), listed = problem$listed,
       lost = lost_share(found),
-      untested = untested, n = problem$n
+      untested = first_untested(table), n = problem$n
     ),
     class = "kb_check_moves"
   )
+}
+
+# What was not tested has `ok = NA`
+
+untested <- function(t, move, check, keys = "") {
+  c(finding(move, check, t, NA, NA, keys), untested = TRUE)
+}
+
+first_untested <- function(table) {
+  t <- table$t[table$check == "particles"]
+  if (length(t) > 0) min(t) else NA_integer_
+}
+
+# Parts of a kernel that no particle could choose at any step
+never_tried <- function(found) {
+  found <- Filter(function(f) !is.null(f$tried), found)
+  if (length(found) == 0) {
+    return(NULL)
+  }
+  tried <- as.double(unlist(lapply(found, `[[`, "tried")))
+  parts <- unlist(lapply(found, function(f) names(f$tried)))
+  total <- vapply(split(tried, parts), sum, 0)
+  lapply(names(total)[total == 0], function(name) {
+    untested(max(vapply(found, `[[`, 1, "t")), "(target)", "rejuvenate", name)
+  })
 }
 
 # The share of draws that are not states: of all draws or, if that is more, of
@@ -39,6 +63,13 @@ lost_share <- function(found) {
 }
 
 judge <- function(f, tests, level) {
+  if (isTRUE(f$untested)) {
+    f$line <- data.frame(
+      move = f$move, check = f$check, t = f$t, discrepancy = NA_real_,
+      p_value = NA_real_, ok = NA, state = f$keys
+    )
+    return(f)
+  }
   simulated <- !is.null(f$p)
   p <- if (simulated) min(1, f$p * tests) else NA_real_
   at <- if (simulated) which.min(f$p) else which.max(f$error)
@@ -84,16 +115,8 @@ print.kb_check_moves <- function(x, ...) {
     cat("  states not listed: by simulation of", format(x$n), "particles\n")
   }
   if (x$lost > 0.5) tell_unlisted(x)
-  if (!is.na(x$untested)) {
-    cat("  not tested from step ", x$untested,
-      " on: too few particles carry the weight\n",
-      sep = ""
-    )
-  }
-  if (x$ok) {
-    return(invisible(x))
-  }
-  bad <- x$table[!x$table$ok, ]
+  tell_untested(x)
+  bad <- x$table[x$table$ok %in% FALSE, ]
   # One line for each move and check: the step where it is worst.
   bad <- bad[order(-bad$discrepancy), ]
   bad <- bad[!duplicated(bad[c("move", "check")]), ]
@@ -112,9 +135,20 @@ initial_in_words <- function(line, at, x, found) {
   if (x$listed) {
     return(found("initial() draws with frequency"))
   }
+  region_in_words(at, "initial()", "gamma_0")
+}
+
+propose_in_words <- function(at, x, found) {
+  if (x$listed) {
+    return(found("propose() draws with frequency"))
+  }
+  region_in_words(at, "propose()", "exp(log_forward)")
+}
+
+region_in_words <- function(at, draws, density) {
   paste0(
-    format(at$is, digits = 3), " of the draws of initial() are in a region ",
-    "over which gamma_0 integrates to ", format(at$should_be, digits = 3)
+    format(at$is, digits = 3), " of the draws of ", draws, " are in a region ",
+    "over which ", density, " integrates to ", format(at$should_be, digits = 3)
   )
 }
 
@@ -130,10 +164,32 @@ rejuvenate_in_words <- function(check, listed) {
 }
 
 verdict_words <- function(x) {
+  if (is.na(x$ok)) {
+    return("no fault found in what was tested")
+  }
   if (!x$ok) {
     return("NOT exact")
   }
   if (x$listed) "exact" else "no fault found"
+}
+
+tell_untested <- function(x) {
+  if (!is.na(x$untested)) {
+    cat("  not tested from step ", x$untested,
+      " on: too few particles carry the weight\n",
+      sep = ""
+    )
+  }
+  rest <- x$table[is.na(x$table$ok) & x$table$check == "rejuvenate", ]
+  if (nrow(rest) == 0) {
+    return(invisible())
+  }
+  parts <- toString(Filter(nzchar, unique(rest$state)))
+  cat("  rejuvenate() not tested: ",
+    if (x$n == 0) "there were no draws" else
+      paste(parts, "could not be chosen by any particle"), "\n",
+    sep = ""
+  )
 }
 
 tell_unlisted <- function(x) {
@@ -162,7 +218,7 @@ fault_in_words <- function(line, x) {
     ),
     weight = found("its weights give the state a share of"),
     identity = found("the weights of all moves sum to"),
-    propose = found("propose() draws with frequency"),
+    propose = propose_in_words(at, x, found),
     initial = initial_in_words(line, at, x, found),
     rejuvenate = found(rejuvenate_in_words(line$check, x$listed)),
     balance = paste(

@@ -33,8 +33,9 @@
 #' * `initial`: \eqn{\gamma_0} sums to 1 and `initial()` draws from it (if step
 #'   1 is among `steps`);
 #' * `rejuvenate`: states drawn from \eqn{\gamma_t} still have that
-#'   distribution after one call of `rejuvenate()`; and `rejuvenate at 0.5`, if
-#'   data enter gradually, at that power.
+#'   distribution after three calls of `rejuvenate()`; and `rejuvenate at 0.5`,
+#'   if data enter gradually, at that power. Of [td_rejuvenate()], each move is
+#'   tested with the move that undoes it only, and named in `state`.
 #'
 #' For these the null hypothesis is that the number of draws of each state is
 #' binomial with the stated probability. The p-values of all states, moves and
@@ -49,6 +50,8 @@
 #' resampling, with weights w, and at each step
 #' * `probability`, `reverse_probability`: at every particle the probabilities
 #'   sum to 1, exactly as above;
+#' * `propose`: from each of three particles, the share of the draws of
+#'   `propose()` in some region is the integral of `exp(log_forward)` over it;
 #' * `balance`: for every two moves i and j, the particles that i brought,
 #'   weighted by \eqn{w \alpha'_j(S)}{w alpha'_j(S)}, and those that j brought,
 #'   weighted by \eqn{w \alpha'_i(S)}{w alpha'_i(S)}, have the same sum: both
@@ -56,25 +59,42 @@
 #'   alpha'_i alpha'_j}, over all states and over parts of them. If they do not,
 #'   a density of one of the two is wrong;
 #' * `rejuvenate`: weighted by w, as many particles are in each part of the
-#'   states before and after `rejuvenate()`. If not, `rejuvenate` or the weights
-#'   are wrong;
+#'   states before and after five calls of `rejuvenate()`. If not, `rejuvenate`
+#'   or the weights are wrong. The moves of [td_rejuvenate()] are tested as
+#'   above;
 #' * `initial`: the share of the draws of `initial()` in some region is the
-#'   integral of \eqn{\gamma_0} over it (by uniform draws; from the half of the
-#'   particles that did not define the region). The reference measure is taken
-#'   to be the Lebesgue measure of the numbers of a state, and counting measure
-#'   of whole numbers, of values that many draws share and of the dimension;
-#'   `log_density` must be `-Inf` at states that `initial()` cannot draw, e.g. if
-#'   it sorts. It is left out where states are not numbers.
+#'   integral of \eqn{\gamma_0} over it (if step 1 is among `steps`).
+#'
+#' If data enter gradually, `balance` and `rejuvenate` are tested at the largest
+#' powers, such as `rejuvenate at 0.25`, at which the effective sample size is
+#' at least 10% and 80% of n; or at 0.5 and 1, if it is 80% at 1.
+#'
+#' The first half of the draws of `initial()` and `propose()` defines the
+#' regions: the states that were drawn, if they have a probability each, and
+#' ellipsoids in which half and 90% of the others are. The second half is
+#' counted; densities are integrated by uniform draws. The reference measure is
+#' taken to be the Lebesgue measure of the numbers of a state, and counting
+#' measure of whole numbers, of values that many draws share, of numbers that
+#' `propose()` keeps, and of the dimension. `log_density` and `log_forward` must
+#' be `-Inf` at states that cannot be drawn, e.g. if they are sorted. Not tested
+#' are draws on a surface of lower dimension, as of a split whose halves sum to
+#' the old number, and numbers that follow from the old state: `balance` and
+#' `rejuvenate` test their Jacobians.
 #'
 #' Parts of the states are the values of their numbers (of a list: of the
-#' dimension, sum and sum of squares) and of the log density, or their quarters.
-#' The null hypothesis is that both means are equal; the p-values are those of
-#' t-tests, multiplied by their number, so that `level` is about the probability
-#' of any false alarm: if few particles carry the weight the distribution of
-#' their means is skew. Steps at which the effective sample size is below 2% of
-#' n are not tested. A verdict of no fault is weaker than with a list of states:
-#' the density and the weight of a single move are tested through `rejuvenate`
-#' only. A discrete version of the problem can be listed.
+#' dimension, sum, sum of squares, and the first, last, smallest and largest
+#' number) and of the log density, or their quarters. The null hypothesis is
+#' that both means are equal; the p-values are those of t-tests, multiplied by
+#' their number, so that `level` is about the probability of any false alarm: if
+#' few particles carry the weight the distribution of their means is skew. Means
+#' that differ without any variance are a fault.
+#'
+#' Where the effective sample size is below 2% of n at power 1, the step is
+#' tested at smaller powers or, if data do not enter gradually, not at all, and
+#' later steps are not tested: `ok` is `NA` then, unless there is a fault. A
+#' verdict of no fault is weaker than with a list of states: the density and the
+#' weight of a single move are tested through `propose` and `rejuvenate` only. A
+#' discrete version of the problem can be listed.
 #'
 #' @section Calls:
 #' `log_forward` and `log_reverse` are called with all pairs of states: they
@@ -100,12 +120,14 @@
 #' @param x An object of class `kb_check_moves`.
 #' @param ... Not used: unknown arguments are errors.
 #'
-#' @return A list of class `kb_check_moves`: `ok`; `wrong`, the names of the
-#'   moves at fault (`"(target)"` for faults of the target, `"(all moves)"` for
-#'   sums over moves); `table`, a data frame with a line for each `move`,
-#'   `check` and step `t`: `discrepancy`, the largest relative error (in
-#'   simulations, of a probability), `p_value` (of simulations, corrected),
-#'   `ok`, and the `state` where it is worst; `worst`, a data frame of the
+#' @return A list of class `kb_check_moves`: `ok`, which is `NA` if no fault was
+#'   found but a step, or a move of `rejuvenate`, could not be tested (their
+#'   `check` is `particles` or `rejuvenate`); `wrong`, the names of the moves at
+#'   fault (`"(target)"` for faults of the target, `"(all moves)"` for sums over
+#'   moves); `table`, a data frame with a line for each `move`, `check` and step
+#'   `t`: `discrepancy`, the largest relative error (in simulations, of a
+#'   probability), `p_value` (of simulations, corrected), `ok`, and the `state`
+#'   or part of the states where it is worst; `worst`, a data frame of the
 #'   states with the largest errors of each check that fails, with the actual
 #'   value (`is`) and the correct one (`should_be`), as fractions of
 #'   \eqn{\gamma_t(S)} for `weight` and `identity`; `listed`, whether there was

@@ -24,6 +24,7 @@ NULL
 
 #' Extract results from a fit
 #'
+#' @aliases kb_fit
 #' Accessors for the fits of all samplers, as far as they apply.
 #'
 #' @param object A fit, see [srvm()], [tdsmc()], [bark()] and [kgs()].
@@ -98,6 +99,13 @@ NULL
 #'   (matrix), number of centres `k` (matrix) and `sets` (list of lists of
 #'   training rows; with a dictionary a row appears once for each of its
 #'   centres).
+#' @section Fits from others:
+#' A fit is as trustworthy as its source, as is every file of R objects. Reading
+#' it ([read_checkpoint()]), `print()`, `summary()`, `plot()` and `update()`
+#' check what it holds and run no code from it. `predict()` of new data
+#' evaluates the terms of its formula, with groups and offsets, as do methods
+#' that predict, such as [partial_dependence()]: whoever made the fit may have
+#' put any code there.
 #' @section Monitored quantities:
 #' For Markov chains `ess()`, `diagnostics()`, `print()`, [convergence()] and
 #' the warning about chains that have not mixed look at
@@ -380,6 +388,18 @@ generics::augment
 #' @importFrom posterior as_draws
 #' @export
 posterior::as_draws
+
+#' @importFrom nlme fixef
+#' @export
+nlme::fixef
+
+#' @importFrom nlme ranef
+#' @export
+nlme::ranef
+
+#' @importFrom nlme VarCorr
+#' @export
+nlme::VarCorr
 
 # `update(fit, . ~ . - x)`, as of lm()
 refuse_new_formula <- function(given) {

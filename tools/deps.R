@@ -45,7 +45,7 @@ extras <- list(
   site = list(
     required = c("knitr", "MASS", "pkgdown", "rmarkdown"),
     useful = c(
-      "bayesplot", "boot", "ggplot2", "loo", "nlme", "parsnip", "rstantools"
+      "bayesplot", "boot", "ggplot2", "loo", "parsnip", "rstantools"
     )
   ),
   coverage = list(required = c("testthat", "covr"), useful = "withr"),
@@ -89,7 +89,7 @@ extras <- list(
     useful = character()
   ),
   reproduce_case_study = list(
-    required = c("MASS", "nlme"), useful = character()
+    required = "MASS", useful = character()
   ),
   reproduce_kgs = list(
     required = c("future.apply", "kernlab", "MASS", "mlbench"),

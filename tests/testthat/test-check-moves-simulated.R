@@ -75,7 +75,8 @@ test_that("a right continuous problem passes, and is called not listed", {
   expect_true(result$ok)
   expect_false(result$listed)
   expect_setequal(unique(result$table$check), c(
-    "initial", "probability", "reverse_probability", "balance", "rejuvenate"
+    "initial", "probability", "reverse_probability", "propose", "balance",
+    "rejuvenate"
   ))
   expect_setequal(unique(result$table$t), 0:3)
   expect_output(
@@ -177,8 +178,10 @@ test_that("wrong densities are found, by the move that has them", {
     p$moves[[fault[[1]]]][[fault[[2]]]] <- fault[[3]]
     found <- wrong_pairs(simulate_check(p, steps = 1, n = 20000))
     expect_true(any(grepl("balance", found)))
-    balance <- grep("balance", found, value = TRUE)
-    expect_true(all(grepl(fault[[1]], balance)))
+    expect_true(all(grepl(fault[[1]], found)))
+    # Its draws are not as stated, whatever they are used for.
+    own <- fault[[2]] %in% c("log_forward", "propose")
+    expect_identical("birth propose" %in% found, own)
   }
 })
 
@@ -232,6 +235,7 @@ test_that("steps with few effective particles are left out, and named", {
   p$data <- c(0.1, 40, 1)
   result <- simulate_check(p)
   expect_identical(result$untested, 2L)
+  expect_identical(result$ok, NA)
   expect_identical(max(result$table$t[result$table$check == "balance"]), 1L)
   expect_output(print(result), "not tested from step 2")
 })
@@ -253,12 +257,245 @@ test_that("what cannot be simulated is refused", {
   p <- mean_problem()
   expect_error(simulate_check(p, n = 50), class = "kb_error_argument")
   expect_error(simulate_check(p, steps = 0), class = "kb_error_argument")
-  # States that are no numbers have no integral of gamma_0.
+  # States that are no numbers have no integral of gamma_0, but
   letters <- td_target(
     function(states, t, data) rep(log(0.5), length(states)),
     function(n, data) sample(c("a", "b"), n, TRUE)
   )
   result <- check_moves(letters, steps = 1, seed = 1)
   expect_true(result$ok)
-  expect_false("initial" %in% result$table$check)
+  # of probabilities there is a sum
+  letters$log_density <- function(states, t, data) rep(log(0.6), length(states))
+  expect_identical(
+    wrong_pairs(check_moves(letters, steps = 1, seed = 1)), "(target) initial"
+  )
+})
+
+# Planted faults --------------------------------------------------------------
+
+# A positive number, in the form that `wrap` gives it: Gamma(2, 1) and a datum y
+# with N(x, sd^2), at a power; alone, or in a list. `fault` spoils one function.
+number_problem <- function(fault = "none", sd = 0.7, wrap = identity) {
+  number <- function(states) if (is.list(states)) unlist(states) else states
+  log_density <- function(states, t, data, power = 1) {
+    x <- number(states)
+    stats::dgamma(x, 2, 1, log = TRUE) +
+      if (t > 0) power * stats::dnorm(2, x, sd, log = TRUE) else
+        if (fault == "start") log(1.1) else 0
+  }
+  nothing <- function(old, new, t, data) numeric(length(new))
+  walk <- td_move(
+    function(states, t, data) {
+      wrap(number(states) * exp(stats::rnorm(length(states), 0, 0.5)))
+    },
+    function(new, old, t, data) {
+      new <- number(new)
+      jacobian <- switch(fault, walk = 0, jacobian = -log(new), log(new))
+      stats::dnorm(log(new / number(old)), 0, 0.5, log = TRUE) - jacobian
+    },
+    nothing, 0.4
+  )
+  fresh <- td_move(
+    function(states, t, data) wrap(stats::rexp(length(states), 0.7)),
+    function(new, old, t, data) {
+      rate <- if (fault == "forward") 0.5 else 0.7
+      stats::dexp(number(new), rate, log = TRUE)
+    },
+    nothing, 0.4
+  )
+  list(target = td_target(
+    log_density, function(n, data) wrap(stats::rgamma(n, 2, 1)),
+    td_rejuvenate(list(walk = walk, fresh = fresh))
+  ))
+}
+
+# Up to 3 positive points, a sorted vector each: exponential, P(k) = p[k + 1],
+# and a datum 2 with N(sum, sd^2), at a power. A point x splits into x u and
+# x (1 - u), whose Jacobian is x; two u give one set.
+point_problem <- function(fault = "none", sd = 0.7) {
+  p <- c(0.3, 0.3, 0.2, 0.2)
+  log_density <- function(states, t, data, power = 1) {
+    k <- lengths(states)
+    sums <- vapply(states, sum, 0)
+    log(p[k + 1]) + lfactorial(k) - sums +
+      if (t > 0) power * stats::dnorm(2, sums, sd, log = TRUE) else
+        if (fault == "start") log(1.1) else 0
+  }
+  change <- function(f) function(states, t, data) lapply(states, f)
+  density <- function(f) {
+    function(new, old, t, data) vapply(seq_along(new), function(i) {
+      f(new[[i]], old[[i]])
+    }, 0)
+  }
+  size <- function(k, chance) {
+    function(states, t, data) chance * (lengths(states) %in% k)
+  }
+  move <- function(propose, log_forward, k) {
+    nothing <- function(old, new, t, data) numeric(length(new))
+    td_move(change(propose), density(log_forward), nothing, size(k, 0.25))
+  }
+  jacobian <- switch(fault, "no jacobian" = 0, jacobian = 2, 1)
+  moves <- list(
+    birth = move(
+      function(s) sort(c(s, stats::rexp(1, 0.7))),
+      function(new, old) {
+        rate <- if (fault == "forward") 0.5 else 0.7
+        stats::dexp(sum(new) - sum(old), rate, log = TRUE)
+      }, 0:2
+    ),
+    death = move(
+      function(s) s[-sample.int(length(s), 1)],
+      function(new, old) -log(length(old) + (fault == "death")), 1:3
+    ),
+    split = move(
+      function(s) {
+        i <- sample.int(length(s), 1)
+        u <- stats::runif(1)
+        sort(c(s[-i], s[i] * u, s[i] * (1 - u)))
+      },
+      function(new, old) {
+        x <- old[!old %in% new][[1]]
+        log(2) - log(length(old)) - jacobian * log(x)
+      }, 1:2
+    ),
+    merge = move(
+      function(s) {
+        i <- sample.int(length(s), 2)
+        sort(c(s[-i], sum(s[i])))
+      },
+      function(new, old) -log(choose(length(old), 2)), 2:3
+    )
+  )
+  list(target = td_target(
+    log_density,
+    function(n, data) {
+      lapply(sample(0:3, n, TRUE, p), function(k) sort(stats::rexp(k)))
+    },
+    td_rejuvenate(moves, c(birth = "death", split = "merge"))
+  ))
+}
+
+# A wide datum, one that needs powers, and states in a vector and in a list
+planted <- list(
+  vector = function(fault) number_problem(fault),
+  list = function(fault) number_problem(fault, 0.005, as.list),
+  points = function(fault) point_problem(fault),
+  `points, powers` = function(fault) point_problem(fault, 0.02)
+)
+faults_of <- list(
+  vector = c("jacobian", "walk", "start", "forward"),
+  list = c("jacobian", "walk", "start", "forward"),
+  points = c("jacobian", "no jacobian", "death", "start", "forward"),
+  `points, powers` = c("no jacobian", "death")
+)
+
+test_that("planted faults are found, and right kernels pass", {
+  for (name in names(planted)) {
+    check <- function(fault) {
+      simulate_check(planted[[name]](fault), steps = 1, n = 6000)
+    }
+    expect_true(check("none")$ok)
+    for (fault in faults_of[[name]]) {
+      found <- wrong_pairs(check(fault))
+      wanted <- if (fault == "start") "initial" else "rejuvenate"
+      expect_true(any(grepl(wanted, found)), info = paste(name, fault))
+    }
+  }
+  wrong <- simulate_check(planted$points("death"), steps = 1, n = 6000)
+  expect_output(print(wrong), "birth / death: ")
+})
+
+test_that("a start on a single state must have the density 1", {
+  start <- function(state, log_density) {
+    td_target(
+      function(states, t, data) rep(log_density, length(states)),
+      function(n, data) rep(state, n)
+    )
+  }
+  for (state in list(list(numeric()), list(c(1.5, 2)), 0, 0.3, "a")) {
+    check <- function(x) {
+      result <- check_moves(start(state, x), steps = 1, n = 500, seed = 1)
+      result$table$ok[result$table$check == "initial"]
+    }
+    expect_true(check(0))
+    for (x in log(c(2, 0.5, 1.01))) expect_false(check(x))
+  }
+})
+
+test_that("draws of propose() are compared with log_forward", {
+  # A single move has no other to be balanced with.
+  result <- simulate_check(kalman_problem("density"), steps = 1)
+  expect_identical(wrong_pairs(result), "go propose")
+  expect_output(print(result), "over which\\s+exp\\(log_forward\\)")
+  # A choice among what there is, of values that are kept
+  choose <- function(more) {
+    target <- td_target(
+      function(states, t, data) {
+        rowSums(stats::dnorm(states, log = TRUE))
+      },
+      function(n, data) matrix(stats::rnorm(3 * n), n)
+    )
+    drop_one <- td_move(
+      function(states, t, data) {
+        n <- nrow(states)
+        keep <- t(vapply(sample.int(3, n, TRUE), function(i) (1:3)[-i], 1:2))
+        cbind(
+          states[cbind(seq_len(n), keep[, 1])],
+          states[cbind(seq_len(n), keep[, 2])]
+        )
+      },
+      function(new, old, t, data) rep(-log(3 + more), nrow(new)),
+      function(old, new, t, data) numeric(nrow(new))
+    )
+    wrong_pairs(check_moves(target, drop_one, steps = 1, n = 2000, seed = 1))
+  }
+  expect_identical(choose(0), character())
+  expect_identical(choose(1), "move propose")
+  # A split fills a line only; what follows from the old state has a Jacobian
+  # that draws do not show.
+  tested <- function(propose) {
+    stretch <- td_move(propose,
+      function(new, old, t, data) rep(-log(8), nrow(new)),
+      function(old, new, t, data) numeric(nrow(new))
+    )
+    target <- td_target(
+      function(states, t, data) {
+        if (t == 0) stats::dnorm(states, log = TRUE) else numeric(nrow(states))
+      },
+      function(n, data) stats::rnorm(n)
+    )
+    table <- check_moves(target, stretch, steps = 1, n = 1000, seed = 1)$table
+    "propose" %in% table$check
+  }
+  expect_false(tested(function(states, t, data) {
+    u <- stats::rnorm(length(states))
+    cbind(states - u, states + u)
+  }))
+  expect_false(tested(function(states, t, data) {
+    cbind(2 * states, stats::rnorm(length(states)))
+  }))
+  expect_true(tested(function(states, t, data) {
+    cbind(states, stats::rnorm(length(states)))
+  }))
+})
+
+test_that("what was not tested is not called right", {
+  # A datum so precise that no power of it leaves particles, then another step
+  result <- simulate_check(number_problem(sd = 0.005), steps = 1:2, n = 2000)
+  expect_identical(result$ok, NA)
+  expect_identical(result$untested, 2L)
+  expect_output(print(result), "no fault found in what was tested")
+  expect_match(result$table$check, "rejuvenate at", all = FALSE)
+  result <- simulate_check(number_problem(sd = 1e-9), steps = 1, n = 2000)
+  expect_identical(c(result$ok, result$untested), c(NA, 1L))
+  # A move that no particle can choose; a list of states without draws
+  p <- point_problem()
+  p$target$rejuvenate$moves$split$probability <- 0
+  p$target$rejuvenate$moves$merge$probability <- 0
+  result <- simulate_check(p, steps = 1, n = 1000)
+  expect_identical(result$ok, NA)
+  expect_output(print(result), "split / merge could not be chosen")
+  result <- check_problem(change_problem(), n = 0)
+  expect_identical(result$ok, NA)
+  expect_output(print(result), "not tested: there were no draws")
 })

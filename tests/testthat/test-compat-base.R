@@ -56,7 +56,7 @@ test_that("confint() has the limits of tidy()", {
 })
 
 test_that("vcov() is the covariance of the draws of linear coefficients", {
-  expect_equal(vcov(mixed), cov(nlme::fixef(mixed, summary = FALSE)))
+  expect_equal(vcov(mixed), cov(fixef(mixed, summary = FALSE)))
   expect_error(vcov(plain), class = "kb_error_not_defined")
 })
 
@@ -158,11 +158,29 @@ test_that("augment() restores factors of any contrasts, and unused levels", {
   rows$o2 <- factor(rows$o, c("none", levels(rows$o)), ordered = TRUE)
   fit <- quick(y ~ kernels(x) + o2, rows)
   expect_identical(augment(fit)$o2, rows$o2)
-  expect_named(nlme::fixef(fit), c("(Intercept)", "o2.L", "o2.Q"))
+  expect_named(fixef(fit), c("(Intercept)", "o2.L", "o2.Q"))
   for (coding in list(contr.sum(4), contr.helmert(4))) {
     contrasts(rows$g) <- coding
     fit <- quick(y ~ kernels(x) + g, rows)
     expect_identical(as.character(augment(fit)$g), as.character(rows$g))
     expect_identical(nrow(partial_dependence(fit, "g")), 4L)
+  }
+})
+
+test_that("coefficients are there without another package, and beside lme4's", {
+  skip_if_not_installed("callr")
+  found <- callr::r(function(fit) {
+    library(kernelbayes)
+    list(fixef(fit), ranef(fit), class(VarCorr(fit)))
+  }, list(mixed))
+  expect_identical(found, list(
+    fixef(mixed), ranef(mixed), class(VarCorr(mixed))
+  ))
+  # lme4 has the same generics.
+  skip_if_not_installed("lme4")
+  for (name in c("fixef", "ranef", "VarCorr")) {
+    ours <- getExportedValue("kernelbayes", name)
+    expect_identical(getExportedValue("lme4", name), ours)
+    expect_identical(getExportedValue("nlme", name), ours)
   }
 })
