@@ -253,7 +253,8 @@ two_sided <- function(count, n, prob) {
 }
 
 # The ellipsoid of the normal distribution with the mean and covariance of the
-# rows of x that holds a part of them, as far as their ranges reach
+# rows of x that holds a part of them, as far as the ranges of coordinates and of
+# their differences reach: numbers may be sorted
 ellipsoid <- function(x, part) {
   d <- ncol(x)
   centre <- colMeans(x)
@@ -262,11 +263,15 @@ ellipsoid <- function(x, part) {
     colSums(backsolve(root, t(x) - centre, transpose = TRUE)^2)
   }
   radius <- sqrt(stats::quantile(distance(x), part, names = FALSE))
-  ends <- apply(x, 2, range)
+  pairs <- which(upper.tri(diag(d)), arr.ind = TRUE)
+  sides <- function(x) {
+    rbind(t(x), t(x[, pairs[, 1], drop = FALSE] - x[, pairs[, 2], drop = FALSE]))
+  }
+  ends <- apply(sides(x), 1, range)
   list(
     holds = function(x) {
-      distance(x) <= radius^2 &
-        colSums(t(x) < ends[1, ] | t(x) > ends[2, ]) == 0
+      y <- sides(x)
+      distance(x) <= radius^2 & colSums(y < ends[1, ] | y > ends[2, ]) == 0
     },
     # Uniform draws, two in each of n shells, between which a density varies most
     draw_pairs = function(n) {

@@ -76,10 +76,10 @@
 #' taken to be the Lebesgue measure of the numbers of a state, and counting
 #' measure of whole numbers, of values that many draws share, of numbers that
 #' `propose()` keeps, and of the dimension. `log_density` and `log_forward` must
-#' be `-Inf` at states that cannot be drawn, e.g. if they are sorted. Not tested
-#' are draws on a surface of lower dimension, as of a split whose halves sum to
-#' the old number, and numbers that follow from the old state: `balance` and
-#' `rejuvenate` test their Jacobians.
+#' be `-Inf` at states that cannot be drawn (but numbers may be sorted). Not
+#' tested are draws on a surface of lower dimension, as of a split whose halves
+#' sum to the old number, and numbers that follow from the old state: `balance`
+#' and `rejuvenate` test their Jacobians.
 #'
 #' Parts of the states are the values of their numbers (of a list: of the
 #' dimension, sum, sum of squares, and the first, last, smallest and largest

@@ -18,7 +18,7 @@ NULL
 #' @noRd
 kb_abort <- function(message, what, ..., call = user_frame(),
                      .envir = parent.frame()) {
-  cli::cli_abort(message,
+  cli::cli_abort(ours_in(message),
     class = c(paste0("kb_error_", what), "kb_error"),
     ..., call = call, .envir = .envir
   )
@@ -27,7 +27,7 @@ kb_abort <- function(message, what, ..., call = user_frame(),
 # Warn with a classed warning; arguments as in `kb_abort()`
 kb_warn <- function(message, what, ..., call = user_frame(),
                     .envir = parent.frame()) {
-  cli::cli_warn(message,
+  cli::cli_warn(ours_in(message),
     class = c(paste0("kb_warning_", what), "kb_warning"),
     ..., call = call, .envir = .envir
   )
@@ -35,9 +35,23 @@ kb_warn <- function(message, what, ..., call = user_frame(),
 
 # Inform with a classed message; arguments as in `kb_abort()`
 kb_inform <- function(message, what, ..., .envir = parent.frame()) {
-  cli::cli_inform(message,
+  cli::cli_inform(ours_in(message),
     class = c(paste0("kb_message_", what), "kb_message"), ..., .envir = .envir
   )
+}
+
+# Calls of functions that other packages mask are written so that they work
+# beside these: convergence() of kernlab, importance() of ranger and
+# randomForest, calibrate() of rms and survey.
+ours_in <- function(message) {
+  masked <- "(calibrate|convergence|importance)"
+  message[] <- gsub(paste0("\\{\\.fn ", masked, "\\}"),
+    "{.fn kernelbayes::\\1}", message
+  )
+  message[] <- gsub(paste0("(^|[^.:_[:alnum:]])", masked, "\\("),
+    "\\1kernelbayes::\\2(", message
+  )
+  message
 }
 
 # The frame of the function that the user called, which errors name: the

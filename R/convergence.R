@@ -165,7 +165,8 @@ warn_unmet <- function(fit, until, unmet, interrupted) {
   more <- nrow(unmet) - nrow(worst)
   if (more > 0) lines <- c(lines, x = paste("and", more, "more"))
   kb_warn(c(
-    paste0("The chains have not converged after {done} iterations, ", why, "."),
+    "The chains have not converged.",
+    x = paste0("They ended after {done} iterations: ", why, "."),
     lines,
     i = "Required: R-hat at most {until$rhat}, effective sample sizes of at
          least {until$ess}.",

@@ -44,12 +44,12 @@ warn_mixing <- function(fit, poor) {
   all <- nrow(chain_mixing(fit))
   kb_warn(c(
     if (is.na(rhat) || rhat > trusted_mixing$rhat) {
-      "The chains have not mixed well: R-hat is up to {shown$rhat}, the
-       effective sample size down to {shown$size}."
+      "The chains have not mixed well."
     } else {
-      "The effective sample size is low: down to {shown$size} (R-hat is up to
-       {shown$rhat})."
+      "The effective sample size is low."
     },
+    x = "R-hat is up to {shown$rhat}, the effective sample size down to
+         {shown$size}.",
     "*" = "{nrow(poor)} of {all} quantities {cli::qty(nrow(poor))}{?is/are}
            affected. The worst of each kind:",
     mixing_bullets(fit, worst_of_kinds(poor)),

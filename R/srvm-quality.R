@@ -141,9 +141,9 @@ warn_quality.kb_tdsmc <- warn_quality.kb_srvm
 
 warn_low_ess <- function(fit, lowest) {
   kb_warn(c(
-    "The effective sample size fell to
-     {format(100 * lowest$fraction, digits = 2)}% of the particles at
-     {path_unit(fit)} {lowest$at}.",
+    "The effective sample size fell to few particles.",
+    x = "It is {format(100 * lowest$fraction, digits = 2)}% of them at
+         {path_unit(fit)} {lowest$at}.",
     "*" = "Estimates are noisy, and the standard error of the evidence may be
            too small.",
     i = particle_advice(fit)
@@ -176,8 +176,9 @@ particle_advice.kb_tdsmc <- function(fit) {
 
 warn_unmoved <- function(last) {
   kb_warn(c(
-    "The particles descend from {round(last$founders, 1)} of
-     {round(particles_in(last))}, and no moves make them differ.",
+    "The particles descend from few, and no moves make them differ.",
+    x = "They descend from {round(last$founders, 1)} of
+         {round(particles_in(last))}.",
     "*" = "The log evidence is probably too low, by more than its standard
            error.",
     i = "Raise {.arg n_moves} in {.fn smc_control}, by default

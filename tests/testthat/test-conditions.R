@@ -174,3 +174,33 @@ test_that("short and constant series of state-space models are learned", {
   none <- with_local_seed(1, resample(rep(NaN, 3)))
   expect_identical(none, list(kept = 1:3, evidence = -Inf))
 })
+
+test_that("first lines of warnings of quality do not depend on the run", {
+  # Callers such as tune_grid() group warnings by their first lines.
+  for (name in c("warn_mixing", "warn_unmet", "warn_low_ess", "warn_unmoved")) {
+    body <- as.list(body(getFromNamespace(name, "kernelbayes")))
+    warn <- Filter(function(e) rlang::is_call(e, "kb_warn"), body)[[1]]
+    first <- paste(deparse(warn[[2]][[2]]), collapse = " ")
+    # A condition may choose between texts.
+    texts <- regmatches(first, gregexpr("\"[^\"]*\"", first))[[1]]
+    expect_gt(length(texts), 0)
+    expect_false(any(grepl("[{0-9]", texts)), info = name)
+  }
+})
+
+test_that("calls in messages work beside packages that mask our functions", {
+  # kernlab has a convergence(), ranger an importance().
+  message <- tryCatch(
+    kernelbayes:::kb_warn(c(
+      "Chains.",
+      i = "{.code update(fit, until = convergence())}, {.fn importance},
+           {.code kernelbayes::convergence(1.1)}, unimportance()"
+    ), "convergence"),
+    warning = conditionMessage
+  )
+  flat <- gsub("\\s+", " ", message)
+  expect_match(flat, "until = kernelbayes::convergence()", fixed = TRUE)
+  expect_match(flat, "kernelbayes::importance", fixed = TRUE)
+  expect_match(flat, " unimportance()", fixed = TRUE)
+  expect_no_match(flat, "kernelbayes::kernelbayes")
+})
