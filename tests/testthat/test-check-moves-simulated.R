@@ -178,7 +178,8 @@ test_that("wrong densities are found, by the move that has them", {
     p$moves[[fault[[1]]]][[fault[[2]]]] <- fault[[3]]
     found <- wrong_pairs(simulate_check(p, steps = 1, n = 20000))
     expect_true(any(grepl("balance", found)))
-    expect_true(all(grepl(fault[[1]], found)))
+    balance <- grep("balance", found, value = TRUE)
+    expect_true(all(grepl(fault[[1]], balance)))
     # Its draws are not as stated, whatever they are used for.
     own <- fault[[2]] %in% c("log_forward", "propose")
     expect_identical("birth propose" %in% found, own)
@@ -379,20 +380,18 @@ point_problem <- function(fault = "none", sd = 0.7) {
 planted <- list(
   vector = function(fault) number_problem(fault),
   list = function(fault) number_problem(fault, 0.005, as.list),
-  points = function(fault) point_problem(fault),
-  `points, powers` = function(fault) point_problem(fault, 0.02)
+  points = function(fault) point_problem(fault)
 )
 faults_of <- list(
   vector = c("jacobian", "walk", "start", "forward"),
   list = c("walk", "start"),
-  points = c("jacobian", "no jacobian", "death", "start", "forward"),
-  `points, powers` = "death"
+  points = c("no jacobian", "death", "start")
 )
 
 test_that("planted faults are found, and right kernels pass", {
   for (name in names(planted)) {
     check <- function(fault) {
-      simulate_check(planted[[name]](fault), steps = 1, n = 3000)
+      simulate_check(planted[[name]](fault), steps = 1, n = 6000)
     }
     expect_true(check("none")$ok)
     for (fault in faults_of[[name]]) {
