@@ -42,7 +42,9 @@ test_that("every export has a public help page, or is re-exported", {
   alias <- sub("^.alias[{](.*)[}]$", "\\1", alias)
   # Called by parsnip, for the specifications.
   hidden <- c("bark_survival", "bark_train", "kgs_train", "srvm_train")
-  passed_on <- c("as_draws", "augment", "glance", "tidy")
+  passed_on <- c(
+    "as_draws", "augment", "fixef", "glance", "ranef", "tidy", "VarCorr"
+  )
   expect_identical(
     sort(setdiff(getNamespaceExports("kernelbayes"), alias)),
     sort(c(hidden, passed_on))
