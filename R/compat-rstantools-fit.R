@@ -166,9 +166,10 @@ bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
       "not_defined"
     )
   }
-  explained <- apply(epred, 1, stats::var)
+  copies <- row_copies(object)
+  explained <- copy_variances(t(epred), copies)
   noise <- if (is.factor(training_response(object))) {
-    rowMeans(epred * (1 - epred))
+    copy_means(t(epred * (1 - epred)), copies)
   } else if (inherits(object, "kb_bark") && is_glm(object)) {
     refuse_no_variance(object)
     mean_count_variance(object, ndraws)
@@ -191,7 +192,8 @@ mean_count_variance <- function(fit, ndraws) {
   rows <- prediction_rows(fit, NULL, NULL, TRUE, FALSE)
   given_draws(fit, rows, ndraws, function(fit, rows, pool, chosen) {
     f <- function_draws(fit, rows, pool, chosen)
-    rowMeans(family_of(fit)$variance(fit, f, pool, chosen))
+    variance <- family_of(fit)$variance(fit, f, pool, chosen)
+    copy_means(t(variance), row_copies(fit))
   })
 }
 

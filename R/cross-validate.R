@@ -25,7 +25,8 @@
 #'   limits and axes, as in [graphics::plot.default()].
 #'
 #' @return A data frame of class `kb_cross_validation` with one line per model
-#'   and row: `model`, `row`, `fold`, `log_score` (log predictive density or
+#'   and row: `model`, `row`, `fold`, `copies` (if [weights][kb_weights] count
+#'   them; sums and means of `summary()` are over copies), `log_score` (log predictive density or
 #'   probability of the response), and
 #'   * for numeric responses `fit` (predictive mean), `error` (response minus
 #'     `fit`), `crps` (continuous ranked probability score, in units of the
@@ -102,15 +103,18 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
       split(tasks, seq_len(nrow(tasks))), "score_fold", shared, progress,
       "Refitting"
     )
-    new_cross_validation(out, tasks, names(fits), seed)
+    new_cross_validation(
+      out, tasks, names(fits), seed, row_copies(fits[[1]])
+    )
   })
 }
 
-new_cross_validation <- function(out, tasks, names, seed) {
+new_cross_validation <- function(out, tasks, names, seed, copies) {
   whole <- finished_folds(tasks$fold, out$done)
   out <- bind_scores(out$values[whole])
   out <- out[order(out$model, out$row), ]
   out$model <- factor(names[out$model], names)
+  if (!is.null(copies)) out$copies <- copies[out$row]
   rownames(out) <- NULL
   structure(out,
     seed = seed, class = c("kb_cross_validation", "data.frame")
@@ -156,7 +160,8 @@ check_fits <- function(object) {
 compared_response <- function(fit) {
   y <- training_response(fit)
   if (has_limits(fit) && all(y[, 1] == y[, 2])) y <- y[, 1]
-  if (is.factor(y)) y else structure(as.double(y), dim = dim(y))
+  if (!is.factor(y)) y <- structure(as.double(y), dim = dim(y))
+  list(y, row_copies(fit))
 }
 
 has_limits <- function(fit) identical(fit$mould$outcome, "interval")
@@ -422,33 +427,40 @@ summary.kb_cross_validation <- function(object, level = 0.9, ...) {
   models <- split(as.data.frame(object), object$model)
   scores <- vapply(models, `[[`, numeric(nrow(models[[1]])), "log_score")
   scores <- matrix(scores, ncol = length(models))
-  n <- nrow(scores)
-  se <- function(v) sqrt(n) * stats::sd(v)
-  elpd <- colSums(scores)
+  copies <- models[[1]]$copies
+  n <- rows_with_copies(nrow(scores), copies)
+  se <- function(v) sqrt(n * copy_variances(v, copies))
+  elpd <- n * copy_means(scores, copies)
   gap <- scores - scores[, which.max(elpd)]
   means <- if ("pit" %in% names(object)) {
     number_means(models, object, level)
   } else {
     data.frame(
-      error = vapply(models, function(m) mean(m$wrong), 0),
-      brier = vapply(models, function(m) mean(m$brier), 0)
+      error = vapply(models, function(m) score_mean(m$wrong, m), 0),
+      brier = vapply(models, function(m) score_mean(m$brier, m), 0)
     )
   }
   data.frame(
-    model = names(models), elpd = elpd, elpd_se = apply(scores, 2, se),
-    difference = colSums(gap), difference_se = apply(gap, 2, se), means,
-    weight = stack_scores(scores), row.names = NULL
+    model = names(models), elpd = elpd, elpd_se = se(scores),
+    difference = n * copy_means(gap, copies), difference_se = se(gap), means,
+    weight = stack_scores(scores, copies), row.names = NULL
   )
+}
+
+# Over the rows with their copies
+score_mean <- function(v, m, na.rm = TRUE) { # nolint: object_name_linter.
+  copies <- if (is.null(m$copies)) rep(1, length(v)) else m$copies
+  stats::weighted.mean(v, copies, na.rm = na.rm)
 }
 
 # Of numbers: without those that are censored, or have no ranked score
 number_means <- function(models, object, level) {
-  error <- function(m) sqrt(mean(m$error^2, na.rm = TRUE))
+  error <- function(m) sqrt(score_mean(m$error^2, m))
   out <- list(rmse = vapply(models, error, 0))
   if ("crps" %in% names(object)) {
-    out$crps <- vapply(models, function(m) mean(m$crps), 0)
+    out$crps <- vapply(models, function(m) score_mean(m$crps, m, FALSE), 0)
   }
-  inside <- function(m) mean(abs(m$pit - 0.5) <= level / 2)
+  inside <- function(m) score_mean(abs(m$pit - 0.5) <= level / 2, m)
   data.frame(out, coverage = vapply(models, inside, 0))
 }
 
@@ -471,11 +483,12 @@ tidy.kb_cross_validation <- function(x, level = 0.9, ...) {
 #' Weights of the mixture with the highest log score, by the EM algorithm
 #' @param scores Log scores, rows x models.
 #' @noRd
-stack_scores <- function(scores, steps = 5000, tolerance = 1e-9) {
+stack_scores <- function(scores, copies = NULL, steps = 5000,
+                         tolerance = 1e-9) {
   p <- exp(scores - apply(scores, 1, max))
   weight <- rep(1 / ncol(p), ncol(p))
   for (step in seq_len(steps)) {
-    new <- weight * colMeans(p / as.vector(p %*% weight))
+    new <- weight * copy_means(p / as.vector(p %*% weight), copies)
     done <- max(abs(new - weight)) < tolerance
     weight <- new
     if (done) break
@@ -537,9 +550,10 @@ kfold.kb_fit <- function(x, K = 10, # nolint: object_name_linter.
     Estimate = colSums(pointwise),
     SE = sqrt(nrow(pointwise)) * apply(pointwise, 2, stats::sd)
   )
-  structure(
+  found <- structure(
     list(estimates = estimates, pointwise = pointwise),
     K = length(unique(out$fold)), dims = dim(pointwise),
     class = c("kfold", "loo")
   )
+  criteria_of_copies(found, row_copies(x))
 }

@@ -133,6 +133,11 @@ exposure_effects.kb_bark <- function(object, type = c(
   refuse_no_kernels(object, "exposure_effects")
   refuse_class_exposures(object)
   frame <- variable_frame(object)
+  copies <- row_copies(object)
+  if (!is.null(copies)) {
+    rows <- copy_rows(nrow(frame), copies, function(n) evenly(n, 1e4))
+    frame <- pick_rows(frame, rows)
+  }
   x <- exposure_matrix(object, frame)
   exposures <- check_exposures(object, exposures, colnames(x))
   if (type == "inclusion") {

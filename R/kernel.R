@@ -330,7 +330,9 @@ kernel_resolve <- function(kernel, x, copies = NULL) {
 }
 
 finite_median <- function(x, copies = NULL) {
-  if (!is.null(copies)) x <- x[copy_rows(nrow(x), copies, evenly), , drop = FALSE]
+  if (!is.null(copies)) {
+    x <- x[copy_rows(nrow(x), copies, evenly), , drop = FALSE]
+  }
   bandwidth <- bandwidth_median(x)
   if (!is.finite(bandwidth)) {
     refuse_precision("the median distance of the points is not finite", NULL)

@@ -233,12 +233,13 @@ mixed_bands <- function(fit, points, pool, weights, type, level) {
     return(partial_bands.default(fit, points, pool, weights, type, level))
   }
   chosen <- which(weights > 0)
+  share <- copy_shares(fit, fit$time)
   draws <- vapply(partial_rows(fit$mould, points, variable_frame(fit)), function(x) {
     blocks <- lapply(row_blocks(x, 2 * length(chosen)), function(rows) {
       f <- bark_values(fit, x[rows, , drop = FALSE], pool, "draw", chosen)$mean
-      colSums(f)
+      colSums(share[rows] * f)
     })
-    Reduce(`+`, blocks) / nrow(x)
+    Reduce(`+`, blocks)
   }, numeric(length(chosen)))
   draws <- unscale_mean(fit$settings$scaling, matrix(draws, length(chosen)))
   list(draws_table(draws, weights[chosen], level, lacks_mean(fit, type)))
@@ -327,11 +328,16 @@ srvm_mean_moments <- function(x, fit, pool) {
 # Means over rows of the value of `effect_draws()`, one row per draw and one
 # column per function
 mean_effects <- function(fit, x, pool, chosen, type) {
+  share <- copy_shares(fit, nrow(x))
   blocks <- lapply(row_blocks(x, 2 * length(chosen)), function(rows) {
     draws <- effect_draws(fit, x[rows, , drop = FALSE], pool, chosen, type)
-    if (is.matrix(draws)) matrix(rowSums(draws)) else apply(draws, c(1, 3), sum)
+    if (is.matrix(draws)) {
+      return(draws %*% share[rows])
+    }
+    out <- apply(draws, 3, function(v) v %*% share[rows])
+    matrix(out, nrow(draws))
   })
-  Reduce(`+`, blocks) / nrow(x)
+  Reduce(`+`, blocks)
 }
 
 #' Draws of the function at the rows of the grid

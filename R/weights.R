@@ -5,8 +5,8 @@
 
 #' What weights of rows mean
 #'
-#' @format Copies: row i stands for \eqn{w_i}{w[i]} equal rows (case or frequency
-#'   weights). Precision: the variance of the noise of row i is
+#' @format Copies: row i stands for \eqn{w_i}{w[i]} equal rows (case or
+#'   frequency weights). Precision: the variance of the noise of row i is
 #'   \eqn{\sigma^2 / w_i}{sigma^2 / w[i]}, that of the mean of \eqn{w_i}{w[i]}
 #'   responses.
 #'
@@ -14,37 +14,40 @@
 #' |---|---|
 #' | [bark()]: `gaussian()`, with `sigma` and Student's noise too | precision |
 #' | [bark()]: `poisson()`, `"negbinomial"` | copies |
-#' | [bark()]: `binomial()` (classes or successes), successes with `binomial("probit")` | copies |
-#' | [bark()]: `"multinomial_logit"`; `"ordered"`, beside rows with weights of 1 | copies |
+#' | [bark()]: `binomial()`, successes with `binomial("probit")` | copies |
+#' | [bark()]: `"multinomial_logit"`, `"ordered"` (see below) | copies |
 #' | [bark()]: `"weibull"`, `"lognormal"`, `gaussian()` of `Surv()` | copies |
-#' | [bark()]: two classes with `binomial("probit")`, `"multinomial"` | not defined |
+#' | [bark()]: classes with `binomial("probit")`, `"multinomial"` | none |
 #' | [srvm()]: `gaussian()` | precision |
-#' | [srvm()]: `binomial("probit")` | not defined |
+#' | [srvm()]: `binomial("probit")` | none |
 #' | [kgs()] with a nugget (`class_weights` too) | copies |
 #' | [kbr()], [kbr_hmm()], [tdsmc()] | none; the prior of [kbr()] has weights |
 #'
-#' Weights are positive numbers; leave rows of weight 0 out. Rows with missing
-#' weights are left out as those with other missing values.
+#' Ordered classes with weights have a model of their own: the repeated rows
+#' that give the same have weights of 1. Weights are positive numbers; leave
+#' rows of weight 0 out. Rows with missing weights are left out as those with
+#' other missing values.
 #'
 #' @section Copies:
 #' A fit with weights that mean copies is the fit to the repeated rows in every
-#' number: standardisation of predictors and responses, priors that depend on the
-#' data, the prior of the centres of kernels (a row is \eqn{w_i}{w[i]} locations),
-#' likelihood and posterior, `nobs()`, `logLik()`, `rstantools::log_lik()` (a column
-#' per row, of all its copies), `loo::loo()`, `loo::waic()`, means over rows and
-#' quantiles of exposures. So 60 rows of weight 100 tell as much as 6000
-#' rows: rescale weights that only say how important rows are, for instance to mean
-#' 1. What has a row per row, as `fitted()` and `predict(type = "log_score")`, is
-#' that of one copy. Two things are by rows: the length that chains have by default,
-#' and folds of [cross_validate()], in which all copies of a row are left out
-#' together (its sums and means are over copies).
+#' number: standardisation of predictors and responses, priors that depend on
+#' the data, the prior of the centres of kernels (a row is \eqn{w_i}{w[i]}
+#' locations), likelihood and posterior, `nobs()`, `logLik()`,
+#' `rstantools::log_lik()` (a column per row, of all its copies), `loo::loo()`,
+#' `loo::waic()`, means over rows and quantiles of exposures. So 60 rows of
+#' weight 100 tell as much as 6000 rows: rescale weights that only say how
+#' important rows are, for instance to mean 1. What has a row per row, as
+#' `fitted()` and `predict(type = "log_score")`, is that of one copy. Two
+#' things are by rows: the length that chains have by default, and folds of
+#' [cross_validate()], in which all copies of a row are left out together (its
+#' sums and means are over copies).
 #'
 #' `loo::loo()` leaves out one copy while the others of its row stay: a row
-#' contributes \eqn{w_i}{w[i]} times the log density of one. Where weights are whole
-#' numbers, and at most a million in all, `pointwise` has a line for each copy, so
-#' that standard errors of comparisons are those of copies; otherwise a line for each
-#' row, multiplied by its weight. A row with many copies is hardly left out in this
-#' way: to leave out whole rows, use [cross_validate()].
+#' contributes \eqn{w_i}{w[i]} times the log density of one. Where weights are
+#' whole numbers, and at most a million in all, `pointwise` has a line for each
+#' copy, so that standard errors of comparisons are those of copies; otherwise
+#' a line for each row, multiplied by its weight. A row with many copies is
+#' hardly left out in this way: to leave out whole rows, use [cross_validate()].
 #' @examples
 #' counts <- data.frame(x = 1:5, y = c(0, 1, 1, 3, 4), n = c(9, 7, 5, 8, 3))
 #' settings <- mcmc_control(chains = 1, warmup = 50, iter = 50)
@@ -125,6 +128,21 @@ copy_means <- function(x, copies) {
   if (is.null(copies)) colMeans(x) else colSums(copies * x) / sum(copies)
 }
 
+# Their variances
+copy_variances <- function(x, copies) {
+  if (is.null(copies)) {
+    return(apply(x, 2, stats::var))
+  }
+  spread <- sweep(x, 2, copy_means(x, copies))^2
+  colSums(copies * spread) / spread_divisor(sum(copies))
+}
+
+# The share of each row of the fit in means over copies
+copy_shares <- function(fit, n) {
+  copies <- row_copies(fit)
+  if (is.null(copies)) rep(1 / n, n) else copies / sum(copies)
+}
+
 # The rows of the copies with these numbers
 #' @param positions A function of the number of copies.
 #' @noRd
@@ -133,7 +151,8 @@ copy_rows <- function(n, copies, positions) {
     return(positions(n))
   }
   ends <- cumsum(at_least_one(copies))
-  pmin(findInterval(positions(floor(ends[[n]])), ends, left.open = TRUE) + 1L, n)
+  chosen <- positions(floor(ends[[n]]))
+  pmin(findInterval(chosen, ends, left.open = TRUE) + 1L, n)
 }
 
 # Shares of a row have no order.

@@ -200,3 +200,54 @@ test_that("AIC() and BIC() are not defined for any fit", {
     }
   }
 })
+
+test_that("means over rows and quantiles of exposures are those of copies", {
+  # Against draws at repeated rows.
+  skip_if_not_installed("rstantools")
+  for (name in c("groups", "logit", "kgs", "several")) {
+    both <- both_fits(name)
+    fit <- both$weighted
+    type <- if (name == "groups") "link" else "response"
+    curve <- partial_dependence(fit, "z", grid = c(0.2, 0.7), type = type,
+      class = if (name == "several") "v", ndraws = 20
+    )
+    draw <- if (type == "link") rstantools::posterior_linpred else {
+      rstantools::posterior_epred
+    }
+    mean <- vapply(curve$z, function(z) {
+      each <- draw(fit, newdata = replace(both$copies, "z", z))
+      if (name == "several") each <- each[, , "v"]
+      mean(rowMeans(each))
+    }, 0)
+    expect_equal(curve$mean, mean, info = name)
+  }
+  fit <- both_fits("poisson")$weighted
+  copies <- both_fits("poisson")$copies
+  effect <- exposure_effects(fit, "overall", quantiles = 0.8, at = 0.3)
+  ends <- vapply(copies[c("x", "z")], stats::quantile, c(0, 0), c(0.3, 0.8))
+  f <- predict(fit, as.data.frame(ends), type = "draws")
+  expect_equal(effect$mean, mean(f[, 2] - f[, 1]))
+  # Of the logit: variances over rows
+  fit <- both_fits("logit")$weighted
+  p <- rstantools::posterior_epred(fit, both_fits("logit")$copies)
+  explained <- apply(p, 1, stats::var)
+  expect_equal(rstantools::bayes_R2(fit),
+    explained / (explained + rowMeans(p * (1 - p)))
+  )
+})
+
+test_that("cross-validation sums over copies", {
+  fit <- both_fits("poisson")$weighted
+  scores <- suppressWarnings(cross_validate(fit, 2, seed = 1))
+  w <- weighted_rows()$n
+  expect_identical(scores$copies, w)
+  table <- summary(scores)
+  all <- rep(scores$log_score, w)
+  expect_equal(table$elpd, sum(all))
+  expect_equal(table$elpd_se, stats::sd(all) * sqrt(length(all)))
+  expect_equal(table$rmse, sqrt(mean(rep(scores$error^2, w))))
+  expect_equal(table$crps, mean(rep(scores$crps, w)))
+  # Fits to other numbers of copies are not fits to the same responses.
+  other <- copied_fits$poisson(weighted_rows(), NULL)
+  expect_error(cross_validate(list(fit, other), 2), class = "kb_error_argument")
+})
