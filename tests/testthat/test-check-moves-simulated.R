@@ -282,7 +282,7 @@ number_problem <- function(fault = "none", sd = 0.7, wrap = identity) {
     x <- number(states)
     stats::dgamma(x, 2, 1, log = TRUE) +
       if (t > 0) power * stats::dnorm(2, x, sd, log = TRUE) else
-        if (fault == "start") log(1.1) else 0
+        if (fault == "start") log(1.3) else 0
   }
   nothing <- function(old, new, t, data) numeric(length(new))
   walk <- td_move(
@@ -320,7 +320,7 @@ point_problem <- function(fault = "none", sd = 0.7) {
     sums <- vapply(states, sum, 0)
     log(p[k + 1]) + lfactorial(k) - sums +
       if (t > 0) power * stats::dnorm(2, sums, sd, log = TRUE) else
-        if (fault == "start") log(1.1) else 0
+        if (fault == "start") log(1.3) else 0
   }
   change <- function(f) function(states, t, data) lapply(states, f)
   density <- function(f) {
