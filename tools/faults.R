@@ -40,6 +40,15 @@ calls <- function() {
   labels <- kgs(y ~ x1 + x2, moons, control = chains(50), seed = 1, nugget = 0)
   curve <- bark(y ~ x, line, control = chains(50), seed = 1)
   rows <- srvm(y ~ x, line, control = smc_control(particles = 50), seed = 1)
+  many <- sim_moons(600, seed = 1)
+  mixed <- bark(x2 ~ x1 + z + v,
+    data.frame(moons[1:2], z = moons$x1^2, v = seq_len(60)),
+    control = chains(50), seed = 1
+  )
+  slow <- function(x) {
+    Sys.sleep(length(x) / 1500)
+    x + stats::rnorm(length(x))
+  }
   list(
     srvm = fit(function() {
       srvm(y ~ x, sim_sinc(200, seed = 1),
@@ -70,6 +79,36 @@ calls <- function() {
     }),
     evidence_kgs = other(function() evidence(labels, iter = 150, seed = 1)),
     order_spread = other(function() order_spread(rows, orders = 6, seed = 1)),
+    hsic_test = other(
+      function() {
+        hsic_test(many$x1, many$x2, permutations = 3000, seed = 1)
+      },
+      function(value, whole) {
+        n <- length(value$permuted)
+        identical(value$permuted, whole$permuted[seq_len(n)])
+      }
+    ),
+    importance = other(
+      function() importance(labels, permutations = 30, seed = 1)
+    ),
+    exposure_effects = other(
+      function() exposure_effects(mixed, "curves", n = 300),
+      function(value, whole) all(value$mean == whole$mean[seq_len(nrow(value))])
+    ),
+    kbr_simulate = other(
+      function() {
+        kbr_simulate(stats::rnorm, slow, n = 900, batches = 9, seed = 1)
+      },
+      function(value, whole) {
+        identical(value$x, whole$x[seq_len(nrow(value$x)), , drop = FALSE])
+      }
+    ),
+    kbr_rounds = other(function() {
+      kbr_simulate(stats::rnorm, slow,
+        n = 900, rounds = 3, observation = 0.5, seed = 1
+      )
+    }),
+    calibrate = other(function() calibrate(kbr(many$x1, many$x2), folds = 8)),
     cross_validate = other(
       function() cross_validate(list(labels, labels), folds = 8, seed = 1),
       lines_of
