@@ -1,4 +1,5 @@
-# Rows with chosen values of the exposures: kernels, and what changes beside them.
+# Rows with chosen values of the exposures: kernels, and what changes beside
+# them.
 
 #' The exposures: numbers, and scores of ordered factors, that kernels see
 #' @return Matrix, a row per row of the fit. Its attribute `coded` has those of
@@ -53,7 +54,9 @@ effect_notes <- function(fit, frame, x, exposures) {
       paste0("Factors stay at ", values_words(still[factors]), ".")
     },
     if (length(reference) > 0) {
-      paste0("Interacting variables are at ", values_words(still[reference]), ".")
+      paste0(
+        "Interacting variables are at ", values_words(still[reference]), "."
+      )
     },
     if (any(owners %in% slopes)) {
       "Effects are those in a group whose coefficients are 0."

@@ -277,7 +277,8 @@ exposure_inclusion <- function(fit, exposures, ndraws) {
   columns <- variable_columns(fit$mould, beside = FALSE)[exposures]
   kernels <- if (is.null(fields)) NA_character_ else {
     vapply(columns, function(own) {
-      names(fields)[[which(vapply(fields, function(f) any(own %in% f), NA))[[1]]]]
+      with <- vapply(fields, function(f) any(own %in% f), NA)
+      names(fields)[[which(with)[[1]]]]
     }, "")
   }
   wanted <- c("share", "share_se", "effect", "effect_se", "effect_prior")

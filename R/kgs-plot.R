@@ -200,7 +200,8 @@ leading_picture <- function(x, leading, n, usual, probability,
 #' @param plane Names of two numbers.
 #' @param probability Function of points.
 #' @noRd
-plane_picture <- function(x, plane, n, probability, marks) {
+plane_picture <- function(x, plane, n, probability,
+                          marks = function(across, up) NULL) {
   across <- curve_along(x, n, plane[[1]], 0.05)
   up <- curve_along(x, n, plane[[2]], 0.05)
   points <- across$points[rep(seq_len(n), n), , drop = FALSE]

@@ -144,7 +144,7 @@ kbr_effects.kb_kbr_adjusted <- function(fit, points, others) {
 observe_effects <- function(fit, points, others) {
   frame <- variable_frame(fit)
   if (others == "median") frame <- typical_row(fit$mould, frame)
-  at <- partial_rows(fit$mould, points, frame)
+  at <- partial_rows(fit, points, frame)
   seen <- lapply(at, function(y) {
     observe_complete(fit, moulded_rows(fit, y))
   })

@@ -177,7 +177,7 @@ partial_bands <- function(fit, points, pool, weights, type, level) {
 #' @export
 partial_bands.default <- function(fit, points, pool, weights, type, level) {
   chosen <- which(weights > 0)
-  each <- lapply(partial_rows(fit$mould, points, variable_frame(fit)), function(x) {
+  each <- lapply(partial_rows(fit, points), function(x) {
     mean_effects(fit, x, pool, chosen, type)
   })
   functions <- seq_len(ncol(each[[1]]))
@@ -195,7 +195,7 @@ partial_bands.kb_srvm <- function(fit, points, pool, weights, type, level) {
   if (type == "response" && is_probit(fit)) {
     return(NextMethod())
   }
-  moments <- lapply(partial_rows(fit$mould, points, variable_frame(fit)), srvm_mean_moments, fit, pool)
+  moments <- lapply(partial_rows(fit, points), srvm_mean_moments, fit, pool)
   list(mixture_table(fit, list(
     mean = do.call(rbind, lapply(moments, `[[`, "mean")),
     variance = do.call(rbind, lapply(moments, `[[`, "variance"))
@@ -234,7 +234,7 @@ mixed_bands <- function(fit, points, pool, weights, type, level) {
   }
   chosen <- which(weights > 0)
   share <- copy_shares(fit, fit$time)
-  draws <- vapply(partial_rows(fit$mould, points, variable_frame(fit)), function(x) {
+  draws <- vapply(partial_rows(fit, points), function(x) {
     blocks <- lapply(row_blocks(x, 2 * length(chosen)), function(rows) {
       f <- bark_values(fit, x[rows, , drop = FALSE], pool, "draw", chosen)$mean
       colSums(share[rows] * f)
@@ -267,7 +267,7 @@ partial_values <- function(fit, points, pool, what, chosen) {
     at <- scaling_x(scaling, at)[, varied, drop = FALSE]
     return(values(pool, at, varied, train, train, what, chosen))
   }
-  each <- lapply(partial_rows(fit$mould, points, frame), function(x) {
+  each <- lapply(partial_rows(fit, points, frame), function(x) {
     rows <- scaling_x(scaling, x)
     values(pool, matrix(0, 1, 0), integer(), rows, train, what, chosen)
   })
@@ -437,10 +437,10 @@ partial_points <- function(fit, variable, grid, n, frame) {
 }
 
 # The rows once for each point, with the point's values put in
-partial_rows <- function(mould, points, frame) {
+partial_rows <- function(fit, points, frame = variable_frame(fit)) {
   lapply(seq_len(nrow(points)), function(i) {
     moved <- set_parts(frame, points[i, , drop = FALSE])
-    rows_of_variables(mould, moved, "grid")
+    rows_of_variables(fit$mould, moved, "grid")
   })
 }
 

@@ -102,7 +102,10 @@ predicted <- function(x, along, ...) {
   if (is.null(along)) {
     return(stats::predict(x, ...))
   }
-  stats::predict(x, along$points, ...)
+  # A variable that was constant moves in the picture only.
+  suppressMessages(
+    stats::predict(x, along$points, ...), classes = "kb_message_constant"
+  )
 }
 
 #' The points of a curve along a variable, the others at their medians and most

@@ -160,7 +160,7 @@ test_that("planes show the most probable class and its certainty", {
   at <- function(points) {
     cbind(0.2, rep(c(0.5, 0.1), length.out = nrow(points)), 0.3)
   }
-  picture <- plane_picture(fit, 1:2, 4, at)
+  picture <- plane_picture(fit, fit$mould$x_names[1:2], 4, at)
   tiles <- shown(picture, 1)
   expect_identical(nrow(tiles), 16L)
   levels <- fit$mould$levels
