@@ -42,8 +42,9 @@ NULL
 #'   than too high, by several `mc_se` at worst: the spread of replicates, or
 #'   [order_spread()], is the better guide. The same is true of [srvm()] where
 #'   few founders are left and no moves make their descendants differ
-#'   (`n_moves = 0`). Where bandwidths are learned, one per predictor, it is too
-#'   small by a factor of 1.2 to 2.1 even if the effective sample size stays
+#'   (`n_moves = 0`), and of [tdsmc()] where its moves mix slowly. Where
+#'   bandwidths are learned, one per predictor, it is too small by a factor of
+#'   1.2 to 2.1 even if the effective sample size stays
 #'   high. So before you compare models whose evidence differs by a few nats,
 #'   use `smc_control(replicates = )` and look at the standard deviation of
 #'   `replicates`, which needs no genealogy. `note` says so, or that the number
