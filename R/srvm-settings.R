@@ -5,8 +5,8 @@
 # Settings that are determined by the data at the first call
 srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
                           control) {
-  check_class(prior, "kb_srvm_prior", "`srvm_prior()`")
-  check_class(memory, "kb_srvm_memory", "`srvm_memory()`")
+  prior <- check_class(prior, "kb_srvm_prior", "`srvm_prior()`")
+  memory <- check_class(memory, "kb_srvm_memory", "`srvm_memory()`")
   scale <- check_scale(scale)
   intercept <- check_flag(intercept)
   if (is.null(kernel)) kernel <- default_kernel(prior, control, memory)
@@ -267,7 +267,7 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
                        df = Inf, ard = 1, linear = NULL, coef_df = Inf) {
   scaled <- check_flag(scaled)
   df <- check_df(df, scaled)
-  if (scaled && inherits(noise, "kb_fixed")) {
+  if (scaled && inherits(noise, c("kb_fixed", "kb_ig_improper"))) {
     kb_abort(c(
       "{.arg noise} must be {.fn ig} in the scaled form, which integrates it
        out.",
@@ -309,7 +309,7 @@ lambda_gamma <- function(shape, rate) {
 
 check_lambda <- function(lambda) {
   if (inherits(lambda, "kb_lambda_gamma")) {
-    return(lambda)
+    return(check_class(lambda, "kb_lambda_gamma", "`lambda_gamma()`"))
   }
   if (identical(lambda, "learn")) {
     return(lambda_gamma(1, 0.1))
@@ -384,6 +384,7 @@ ig_improper <- function(start, multiple, arg = rlang::caller_arg(start)) {
   if (!is.null(start)) {
     start <- check_number(start, 0, open = TRUE, arg = arg)
   }
+  multiple <- check_number(multiple, 0, open = TRUE)
   structure(
     c(list(shape = 0, scale = 0, multiple = multiple), list(start = start)),
     class = c("kb_ig_improper", "kb_variance_prior")
