@@ -129,7 +129,9 @@ state_regression <- function(space, t) {
 #' Learn how states move: the part of a fit that its method "adjusted" adds
 #'
 #' @return List: `mean`, `moments`, `log_variance`
-#'   (models; `unit`: standard deviations of residuals);
+#'   (models; `unit`: standard deviations of residuals); `limits` (3 x d) of the
+#'   states on the line and of standard deviations, beyond which nothing is
+#'   extrapolated;
 #'   `choice` and `scores` of the locality, `left_out` (scores of pairs with that
 #'   choice); `residual` (n x d) and `coordinates` (n x k) of the pairs,
 #'   `weights` of the prior.
@@ -154,6 +156,9 @@ learn_adjustment <- function(fit, unit = NULL) {
   out <- list(
     mean = for_new_rows(model$mean), moments = for_new_rows(moments),
     log_variance = for_new_rows(model$log_variance), scale = model$scale,
+    limits = rbind(
+      apply(t, 2, range), exp(apply(model$log_variance$left_out, 2, max) / 2)
+    ),
     r_squared = 1 - model$mean$loss / pmax(
       colSums(w * sweep(t, 2, center)^2), .Machine$double.xmin
     ),

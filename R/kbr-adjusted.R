@@ -23,12 +23,13 @@ observe_rows.kb_kbr_adjusted <- function(fit, rows) {
 adjusted_at <- function(fit, phi, y, near) {
   adjustment <- fit$adjustment
   f <- regressors(phi, y)
-  mean <- ridge_predict(adjustment$mean, f)
+  limits <- adjustment_limits(fit)
+  mean <- kept_between(
+    ridge_predict(adjustment$mean, f), limits[1, ], limits[2, ]
+  )
   sd <- if (adjustment$choice$varying) {
-    sweep(
-      exp(ridge_predict(adjustment$log_variance, f) / 2), 2, adjustment$scale,
-      "*"
-    )
+    sd <- exp(ridge_predict(adjustment$log_variance, f) / 2)
+    sweep(kept_between(sd, 0, limits[3, ]), 2, adjustment$scale, "*")
   } else {
     array(1, dim(mean))
   }
@@ -36,6 +37,22 @@ adjusted_at <- function(fit, phi, y, near) {
     mean = mean, sd = sd, coordinates = coordinates_at(adjustment, f, y),
     near = near
   )
+}
+
+# Regressions are not extrapolated, see (K42). Fits of earlier versions have no limits.
+adjustment_limits <- function(fit) {
+  limits <- fit$adjustment$limits
+  if (is.null(limits)) {
+    limits <- matrix(c(-Inf, Inf, Inf), 3, ncol(fit$data$states))
+  }
+  limits
+}
+
+# The columns of a matrix between their ends
+kept_between <- function(v, lower, upper) {
+  n <- nrow(v)
+  v[] <- pmin(pmax(v, rep(lower, each = n)), rep(upper, each = n))
+  v
 }
 
 # The posterior at one observation ---------------------------------------------

@@ -38,22 +38,32 @@ kbr_density.kb_kbr <- function(fit, seen, at, bandwidth) {
 # A Gaussian density of weighted points; what would lie beyond a bound is
 # reflected there
 reflected_density <- function(x, w, widths, at, bounds) {
-  images <- at
+  seen <- reflected_points(at, bounds, matrix(8 * widths, 2, ncol(x), TRUE))
+  values <- embedding_values(x, w, kernel_gaussian(widths), seen$points)
+  inside <- colSums(t(at) < bounds[1, ] | t(at) > bounds[2, ]) == 0
+  inside * as.vector(rowsum(values, seen$row)) / prod(sqrt(2 * pi) * widths)
+}
+
+#' Points with their images beyond bounds
+#' @param bounds,reach Matrices, 2 x d: images farther from their point than
+#'   twice the reach do not count.
+#' @return List of `points`, and the `row` of `at` that each comes of.
+#' @noRd
+reflected_points <- function(at, bounds, reach) {
+  points <- at
   row <- seq_len(nrow(at))
   for (j in seq_len(ncol(at))) {
-    from <- images
+    from <- points
     of <- row
-    for (bound in bounds[, j]) {
-      near <- which(abs(from[, j] - bound) < 8 * widths[[j]])
+    for (i in which(is.finite(bounds[, j]))) {
+      near <- which(abs(from[, j] - bounds[i, j]) < reach[i, j])
       image <- from[near, , drop = FALSE]
-      image[, j] <- 2 * bound - image[, j]
-      images <- rbind(images, image)
+      image[, j] <- 2 * bounds[i, j] - image[, j]
+      points <- rbind(points, image)
       row <- c(row, of[near])
     }
   }
-  values <- embedding_values(x, w, kernel_gaussian(widths), images)
-  inside <- colSums(t(at) < bounds[1, ] | t(at) > bounds[2, ]) == 0
-  inside * as.vector(rowsum(values, row)) / prod(sqrt(2 * pi) * widths)
+  list(points = points, row = row)
 }
 
 # Standard deviations of the smoothing, (K10), rows x d

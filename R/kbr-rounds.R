@@ -156,7 +156,7 @@ posterior_region <- function(pairs, observation, prior_sampler, support) {
   at <- posterior_at(fit, seen, 1)
   draws <- smooth_draws(at$line, as.vector(at$weights), region_draws)
   region <- c(region_density(at, draws), list(
-    settings = fit$settings[c("support", "scaling")]
+    settings = fit$settings[c("support", "straight", "scaling")]
   ))
   prior <- prior_rows(prior_sampler, region_prior)
   values <- region_log(region, region_place(region, prior))

@@ -150,13 +150,24 @@ kbr_density.kb_kbr_at <- function(fit, seen, at, bandwidth) {
   inside <- colSums(t(at) < support[1, ] | t(at) > support[2, ]) == 0
   at <- at[inside, , drop = FALSE]
   line <- states_to_line(fit, at)
-  slope <- line_log_slope(scaled_bounds(fit), line) -
+  slope <- line_log_slope(mapped_bounds(fit), line) -
     sum(log(fit$settings$scaling$states$x_scale))
+  seen <- reflected_points(line, mirrors(fit), mirror_reach(fit))
+  values <- smooth_density(fit$line, as.vector(fit$weights), seen$points)
   out <- rep(0, length(inside))
-  out[inside] <- exp(slope) * smooth_density(
-    fit$line, as.vector(fit$weights), line
-  )
+  out[inside] <- exp(slope) * as.vector(rowsum(values, seen$row))
   matrix(out, 1)
+}
+
+# How far inside the bounds what lies beyond them is reflected: by states, and
+# their smoothing
+mirror_reach <- function(fit) {
+  t <- fit$line
+  w <- as.vector(fit$weights)
+  sd <- sqrt(colSums(w * sweep(t, 2, colSums(w * t))^2))
+  ends <- apply(t[w > 0, , drop = FALSE], 2, range)
+  beyond <- (mirrors(fit) - ends) * c(1, -1)
+  pmax(beyond, 0) + rep(3 * sd, each = 2)
 }
 
 # On the line, at rows of `at`

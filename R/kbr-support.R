@@ -1,5 +1,5 @@
 # Supports of states: bounded ones are mapped to the line, where residuals are
-# added, and back, (K40).
+# added, and back, (K40), or reflected at their bounds, (K60).
 
 # `lower` and `upper` for each column of the states, infinite where there is none
 check_support <- function(support, states) {
@@ -109,6 +109,16 @@ spread_ties <- function(x) {
   x + steps[[1]] * (sequence(count) - 0.5) / rep(count, count) - steps[[1]] / 2
 }
 
+# Bounded columns whose line is straight, (K60): not those with one bound and a
+# long tail to the other side
+straight_columns <- function(support, states) {
+  sides <- colSums(is.finite(support))
+  tail <- logs_learn(states)$side
+  if (is.null(tail)) tail <- rep(0, ncol(states))
+  to <- ifelse(is.finite(support[1, ]), 1, -1)
+  sides == 2 | (sides == 1 & tail != to)
+}
+
 # Bounds of standardised states
 scaled_bounds <- function(fit) {
   scaling <- fit$settings$scaling$states
@@ -116,15 +126,35 @@ scaled_bounds <- function(fit) {
     rep(scaling$x_scale, each = 2)
 }
 
+# Those of columns that are reflected at them, and of those that are mapped; in
+# fits of earlier versions all are
+mirrors <- function(fit) {
+  bounds <- scaled_bounds(fit)
+  bounds[, setdiff(seq_len(ncol(bounds)), which(fit$settings$straight))] <-
+    c(-Inf, Inf)
+  bounds
+}
+
+mapped_bounds <- function(fit) {
+  bounds <- scaled_bounds(fit)
+  bounds[, which(fit$settings$straight)] <- c(-Inf, Inf)
+  bounds
+}
+
 # States of the fit's columns, or back; rounding cannot leave the support
 states_to_line <- function(fit, x) {
   support_to_line(
-    scaled_bounds(fit), scaling_x(fit$settings$scaling$states, x)
+    mapped_bounds(fit), scaling_x(fit$settings$scaling$states, x)
   )
 }
 
 states_from_line <- function(fit, t) {
-  x <- unscale_states(fit, support_from_line(scaled_bounds(fit), t))
+  x <- unscale_states(fit, support_from_line(mapped_bounds(fit), t))
+  support <- support_of(fit)
+  for (j in seq_len(ncol(x))) {
+    x[, j] <- pmax(x[, j], 2 * support[1, j] - x[, j])
+    x[, j] <- pmin(x[, j], 2 * support[2, j] - x[, j])
+  }
   state_names(within_support(fit, x), fit)
 }
 

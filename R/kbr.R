@@ -279,9 +279,12 @@ kbr_settings <- function(mould, eps, delta, rank, tol, method, normalize,
   adjusted <- method == "adjusted"
   scale <- if (is.null(scale)) adjusted else check_flag(scale)
   regularisation <- kbr_regularisation(eps, delta, nrow(mould$y), method)
+  found <- is.null(support)
+  support <- kbr_support(support, mould$y, kernel_x)
   c(regularisation, list(
     rank = rank, tol = tol, method = method, normalize = normalize,
-    support = kbr_support(support, mould$y, kernel_x), found = is.null(support),
+    support = support, found = found,
+    straight = if (adjusted) straight_columns(support, mould$y),
     scale = scale,
     scaling = list(
       states = scaling_learn(mould$y, factor(), scale),

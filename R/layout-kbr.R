@@ -48,6 +48,7 @@ kbr_settings_layout <- layout(
     maybe(bounds_of(states))
   },
   found = maybe(flags()),
+  straight = maybe(flags(states)),
   summaries = maybe(holds(layout(
     directions = numeric_matrix(columns), .d = columns,
     scaling = holds(kdr_scaling_layout), learned = flags()
@@ -95,7 +96,7 @@ adjustment_layout <- layout(
   .regressors = rank_y + inputs,
   mean = holds(regression_layout), moments = holds(regression_layout),
   log_variance = holds(regression_layout), scale = positive(states),
-  r_squared = numbers(states),
+  limits = maybe(numeric_matrix(3, states)), r_squared = numbers(states),
   choice = holds(layout(
     varying = flags(),
     space = strings(1, c("states", "moments", "observations")),

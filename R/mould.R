@@ -227,7 +227,7 @@ new_mould <- function(x, indicators, y, weights, settled, names, na.action,
     omitted = omitted, row_names = names[kept],
     levels = levels(y), constant = constant
   ))
-  mould$variables <- kept_variables(mould, given, fine)
+  mould["variables"] <- list(kept_variables(mould, given, fine))
   structure(mould, class = "kb_mould")
 }
 

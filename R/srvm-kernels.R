@@ -142,8 +142,8 @@ replicate_times <- function(fit) {
   times[lengths(fit$runs) == 0] <- NA
   times <- matrix(times, n_kernels(fit$settings))
   first <- times[1, ]
-  same <- colSums(times != rep(first, each = nrow(times))) == 0
-  first[!same] <- NA
+  same <- colSums(times == rep(first, each = nrow(times))) == nrow(times)
+  first[!same %in% TRUE] <- NA
   first
 }
 

@@ -165,7 +165,7 @@ usual <- list(
 # marginaleffects and tidybayes, which few users have installed.
 without_row <- c(
   "fixef", "ranef", "VarCorr",
-  "deviance", "df.residual", "anova", "vcov", "variable.names", "na.action",
+  "AIC", "BIC", "deviance", "df.residual", "anova", "vcov", "variable.names", "na.action",
   "ndraws", "nchains", "niterations", "nvariables", "variables",
   "posterior_interval",
   "nobs", "formula", "terms", "model.frame", "as_draws_df", "weights", "yhat",

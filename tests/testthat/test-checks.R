@@ -18,7 +18,9 @@ test_that("kb_abort and kb_warn give classed conditions", {
 
 test_that("calls without arguments are errors of the package", {
   # Those of other packages have their own.
-  others <- c("as_draws", "augment", "fit", "glance", "tidy")
+  others <- c(
+    "VarCorr", "as_draws", "augment", "fit", "fixef", "glance", "ranef", "tidy"
+  )
   names <- setdiff(getNamespaceExports("kernelbayes"), others)
   for (name in grep("^param_", names, value = TRUE, invert = TRUE)) {
     f <- getExportedValue("kernelbayes", name)
@@ -40,10 +42,10 @@ test_that("errors name the function that the user called", {
   expect_identical(named(plot(fit, level = 2)), "plot")
   expect_identical(named(kernel_gaussian() - 1), "-")
   expect_identical(named(kernel_gaussian() + -1), "+")
-  # Between two functions of the user's own: the inner one.
+  # Within a function of the user's own: the one that calls it.
   own <- eval(quote(function(n) kernel_gaussian(-1)), globalenv())
   expect_identical(
-    named(kbr_simulate(own, function(x) x, n = 5, seed = 1)), "kernel_gaussian"
+    named(kbr_simulate(own, function(x) x, n = 5, seed = 1)), "kbr_simulate"
   )
 })
 

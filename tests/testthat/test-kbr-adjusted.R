@@ -159,6 +159,24 @@ test_that("the map to the line and back is the identity, with its slope", {
   expect_equal(line_log_slope(bounds, line), slopes, tolerance = 1e-6)
 })
 
+test_that("noise is as it is without bounds, and nothing is infinite", {
+  withr::local_seed(12)
+  x <- stats::runif(300)
+  y <- x + 0.1 * stats::rnorm(300)
+  inside <- c(0.4, 0.5, 0.6)
+  spread <- function(...) {
+    predict(kbr(x, y, seed = 1, ...), inside, type = "sd")[, 1]
+  }
+  expect_equal(spread(), spread(support = "none"), tolerance = 0.1)
+  # Regressions of logarithms stay within those of the pairs.
+  x <- stats::rexp(300)
+  fit <- kbr(x, x + 0.3 * stats::rnorm(300), seed = 1)
+  fit$far <- NULL
+  at <- c(max(x), 2 * max(x), 1e3)
+  mean <- suppressWarnings(predict(fit, at))
+  expect_true(all(mean > 0 & mean < 10 * max(x)))
+})
+
 test_that("smooth draws have the mean and covariance of the points", {
   withr::local_seed(10)
   t <- cbind(stats::rexp(400), stats::rnorm(400))

@@ -24,7 +24,10 @@ stop_at <- function(at, ask) {
 
 test_that("an interrupt leaves the evidence from the sweeps so far", {
   line <- quiet(bark(x1 ~ x2, moons, control = short, seed = 1))
-  several <- quiet(bark(cut(x1, 3) ~ x2, moons, family = "multinomial", control = short, seed = 1))
+  moons$third <- cut(moons$x1, 3)
+  several <- quiet(bark(third ~ x2, moons,
+    family = "multinomial", control = short, seed = 1
+  ))
   for (fit in list(line, several)) {
     ask <- function(iter) {
       evidence(fit, n_temps = 3, warmup = 10, iter = iter, chains = 2, seed = 2)
