@@ -31,7 +31,7 @@ training_names <- function(fit) fit$mould$row_names[training_rows(fit)]
 #' @param rows The further rows: `names` and `variables`, or NULL.
 #' @noRd
 append_to_mould <- function(mould, numbers, rows, more) {
-  mould$variables <- append_variables(mould$variables, rows$variables)
+  mould["variables"] <- list(append_variables(mould$variables, rows$variables))
   old <- mould$row_names
   new <- rows$names
   if (!is.null(old) || !is.null(new)) {
