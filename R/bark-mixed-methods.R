@@ -65,7 +65,7 @@ for_each_field <- function(fit, f) {
 }
 
 #' @rdname fixef.kb_bark
-#' @exportS3Method nlme::fixef
+#' @export
 fixef.kb_bark <- function(object, summary = TRUE, ...) {
   object <- checked_fit(object, ...)
   summary <- check_flag(summary)
@@ -77,7 +77,7 @@ fixef.kb_bark <- function(object, summary = TRUE, ...) {
 }
 
 #' @rdname fixef.kb_bark
-#' @exportS3Method nlme::ranef
+#' @export
 ranef.kb_bark <- function(object, summary = TRUE, ...) {
   object <- checked_fit(object, ...)
   summary <- check_flag(summary)
@@ -114,7 +114,7 @@ bind_slices <- function(parts) {
 }
 
 #' @rdname fixef.kb_bark
-#' @exportS3Method nlme::VarCorr
+#' @export
 VarCorr.kb_bark <- function(x, sigma = 1, ...) { # nolint: object_name_linter.
   x <- checked_fit(x, ...)
   refuse_no_mixed(x, "VarCorr", groups = TRUE)
