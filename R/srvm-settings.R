@@ -276,6 +276,7 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
            {.arg coef}: use {.code scaled = FALSE}."
     ), "argument", argument = "noise")
   }
+  refuse_one_improper(noise, coef)
   structure(
     list(
       lambda = if (!is.null(lambda)) check_lambda(lambda),
@@ -291,6 +292,18 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
     ),
     class = "kb_srvm_prior"
   )
+}
+
+refuse_one_improper <- function(noise, coef) {
+  improper <- vapply(list(noise, coef), inherits, NA, "kb_ig_improper")
+  if (improper[[1]] != improper[[2]]) {
+    kb_abort(c(
+      "{.arg noise} and {.arg coef} must be priors from {.fn ig} or
+       {.fn fixed_variance}.",
+      x = "{.arg {c('noise', 'coef')[improper]}} is from
+           {.fn srvm_prior_paper}."
+    ), "argument", argument = c("noise", "coef")[improper])
+  }
 }
 
 #' @param shape,rate Of a gamma distribution with mean `shape / rate`, positive
