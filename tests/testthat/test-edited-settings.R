@@ -23,9 +23,9 @@ edited_settings <- function() {
     function(states, t, data) states, function(a, b, t, data) numeric(3),
     function(a, b, t, data) numeric(3)
   )
-  target <- function() {
+  target <- function(moves = NULL) {
     td_target(function(x, t, data) numeric(nrow(x)),
-      function(n, data) matrix(0, n, 1)
+      function(n, data) matrix(0, n, 1), if (!is.null(moves)) td_rejuvenate(moves)
     )
   }
   td_with <- function(target, move = stay) {
@@ -41,7 +41,7 @@ edited_settings <- function() {
       bark_with(control = short(until = v))
     }),
     list(bark_prior(), function(v) bark_with(prior = v)),
-    list(noise_gamma(1, 1), function(v) bark_prior(noise = v)),
+    list(noise_gamma(1, 1), function(v) bark_with(prior = bark_prior(noise = v))),
     list(noise_improper(), function(v) bark_prior(noise = v)),
     list(centre_rows(), function(v) bark_prior(centres = v)),
     list(centre_near_rows(), function(v) bark_prior(centres = v)),
