@@ -116,80 +116,36 @@ check_class <- function(x, class, wanted, arg = rlang::caller_arg(x)) {
   if (missing(x) || !inherits(x, class)) {
     bad_argument(x, arg, wanted)
   }
-  check_value(x, wanted, arg)
+  check_value(x, class, wanted, arg)
+  x
 }
 
-# Lists with a class can be edited: as their constructors make them of their
-# parts, if these are still valid
-check_value <- function(x, wanted, arg) {
-  tryCatch(remade(x), error = function(error) {
-    reason <- paste(c(error$message, error$body), collapse = " ")
+# Lists with a class can be edited: are all parts still valid?
+check_value <- function(x, class, wanted, arg) {
+  layout <- value_layout(class)
+  if (is.null(layout)) {
+    return(invisible())
+  }
+  tryCatch(check_layout(x, layout, what = arg), kb_error_fit = function(error) {
     kb_abort(c(
-      "{.arg {arg}} must be {wanted}, with all its parts.", x = "{reason}"
+      "{.arg {arg}} must be {wanted}, with all its parts.",
+      x = "Its {.code {error$field}} is {describe(error$value)}."
     ), "argument", argument = arg, value = x, parent = NULL)
   })
 }
 
-remade <- function(x) {
-  if (inherits(x, "kb_srvm_settings")) {
-    check_layout(x, c(
-      layout(.columns = length(.object$scaling$x_center)), srvm_settings_layout
-    ))
-  }
-  maker <- Find(Negate(is.null), lapply(class(x), settings_maker))
-  if (is.null(maker)) {
-    return(x)
-  }
-  parts <- unclass(x)
-  given <- names(formals(maker))
-  given <- lapply(stats::setNames(nm = given), function(name) parts[[name]])
-  made <- do.call(maker, as_given(given, class(x)[[1]]), quote = TRUE)
-  constant <- setdiff(names(parts), names(given))
-  edited <- constant[!mapply(identical, parts[constant], made[constant])]
-  if (length(edited) > 0) {
-    kb_abort("{.arg {edited}} must be left as it is.", "argument")
-  }
-  made
-}
-
-settings_maker <- function(class) {
+value_layout <- function(class) {
   switch(class,
-    kb_mcmc_control = mcmc_control, kb_smc_control = smc_control,
-    kb_convergence = convergence, kb_srvm_memory = srvm_memory,
-    kb_srvm_prior = srvm_prior, kb_lambda_gamma = lambda_gamma,
-    kb_ig = ig, kb_fixed = fixed_variance,
-    kb_ig_improper = function(start, multiple) ig_improper(start, multiple),
-    kb_bark_prior = bark_prior, kb_noise_gamma = noise_gamma,
-    kb_noise_improper = noise_improper,
-    kb_centres = function(weights, intercept, sd) {
-      if (is.null(sd)) return(centre_rows(weights, intercept))
-      centre_near_rows(sd, weights, intercept)
-    },
-    kb_kgs_prior = kgs_prior, kb_noise_beta = noise_beta,
-    kb_noise_class = noise_class,
-    kb_kbr_schedule = function(alpha, nu, eps, delta) {
-      kbr_schedule(alpha, nu, eps, delta)
-    },
-    kb_kernel_dictionary = function(parts) do.call(kernel_dictionary, parts),
-    kb_td_target = td_target, kb_td_move = td_move,
-    kb_td_rejuvenate = td_rejuvenate
+    kb_mcmc_control = mcmc_control_given_layout,
+    kb_smc_control = smc_control_given_layout,
+    kb_convergence = convergence_layout,
+    kb_srvm_prior = srvm_prior_given_layout,
+    kb_bark_prior = bark_prior_given_layout,
+    kb_srvm_memory = srvm_memory_layout, kb_label_noise = label_noise_layout,
+    kb_srvm_settings = c(
+      layout(.columns = length(.object$scaling$x_center)), srvm_settings_layout
+    )
   )
-}
-
-# Parts that stand for arguments of another form
-as_given <- function(parts, class) {
-  if (class == "kb_smc_control" && identical(parts$powers, numeric())) {
-    parts["powers"] <- list(NULL)
-  }
-  odds <- parts$selection
-  if (class == "kb_bark_prior" && is.double(odds) && length(odds) == 2) {
-    # The second number may be left to `n_signals`, and both to their default.
-    if (is.na(odds[[2]])) parts$selection <- odds[[1]]
-    if (identical(odds[[1]], 1) && odds[[2]] %in% c(1, NA)) {
-      parts$selection <- NULL
-    }
-  }
-  parts
 }
 
 # A file name whose folder exists, or NULL; a later `setwd()` does not change

@@ -229,9 +229,7 @@ prior_summary.kb_fit <- function(object, ...) {
 # Priors of all parameters as named strings and numbers
 resolved_prior <- function(fit) {
   if (inherits(fit, "kb_kgs")) {
-    prior <- fit$settings[c("kernel", "noise", "bias", "nugget", "prior")]
-    prior$prior <- unclass(prior$prior)
-    return(prior)
+    return(fit$settings[c("kernel", "noise", "bias", "nugget")])
   }
   prior <- unclass(fit$settings$prior)
   if (inherits(fit, "kb_srvm")) {
@@ -280,8 +278,7 @@ prior_text <- function(value) {
     return(toString(value))
   }
   if (rlang::is_bare_list(value)) {
-    text <- vapply(value, prior_text, "")
-    return(toString(paste0(sprintf("%s = ", names(text)), text)))
+    return(toString(vapply(value, prior_text, "")))
   }
   toString(format(value))
 }

@@ -360,7 +360,7 @@ settled_control <- function(control,
                             length = list(
                               warmup = 1000L, iter = 1000L, thin = 1L
                             )) {
-  control <- check_class(control, "kb_mcmc_control", "`mcmc_control()`")
+  check_class(control, "kb_mcmc_control", "`mcmc_control()`")
   # A goal belongs to an open length.
   if (!is.null(control$iter)) length$until <- NULL
   open <- names(length)[lengths(control[names(length)]) == 0]
@@ -446,9 +446,10 @@ fixed_variance <- function(variance) {
 
 check_variance_prior <- function(x, arg = rlang::caller_arg(x)) {
   # Improper ones come from srvm_prior_paper() alone.
-  check_class(x, "kb_variance_prior",
-    "`ig(shape, scale)` or `fixed_variance(variance)`", arg
-  )
+  if (!inherits(x, c("kb_ig", "kb_fixed"))) {
+    bad_argument(x, arg, "`ig(shape, scale)` or `fixed_variance(variance)`")
+  }
+  x
 }
 
 #' @export

@@ -95,6 +95,7 @@ check_until <- function(until) {
   if (!is.null(until)) {
     check_class(until, "kb_convergence", "NULL or `convergence()`")
   }
+  until
 }
 
 #' Run chains to their end, and then until they have converged

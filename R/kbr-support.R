@@ -130,16 +130,17 @@ scaled_bounds <- function(fit) {
 # fits of earlier versions all are
 mirrors <- function(fit) {
   bounds <- scaled_bounds(fit)
-  bounds[, setdiff(seq_len(ncol(bounds)), which(fit$settings$straight))] <-
-    c(-Inf, Inf)
+  bounds[, setdiff(seq_len(ncol(bounds)), straight_of(fit))] <- c(-Inf, Inf)
   bounds
 }
 
 mapped_bounds <- function(fit) {
   bounds <- scaled_bounds(fit)
-  bounds[, which(fit$settings$straight)] <- c(-Inf, Inf)
+  bounds[, straight_of(fit)] <- c(-Inf, Inf)
   bounds
 }
+
+straight_of <- function(fit) which(as.logical(fit$settings$straight))
 
 # States of the fit's columns, or back; rounding cannot leave the support
 states_to_line <- function(fit, x) {

@@ -345,7 +345,6 @@ kbr_regularisation <- function(eps, delta, n, method) {
     if (!is.null(delta)) {
       bad_argument(delta, "delta", "NULL where `eps` is a schedule")
     }
-    eps <- check_class(eps, "kb_kbr_schedule", "`kbr_schedule()`")
     return(schedule_at(eps, n))
   }
   eps <- if (is.null(eps)) 0.1 / n else check_positive(eps, "eps")

@@ -52,9 +52,10 @@
 #' @export
 kernel_dictionary <- function(...) {
   kernels <- unname(list(...))
-  good <- vapply(kernels, is_resolved, NA, NULL)
-  if (length(good) == 0 || !all(good)) {
-    wrong <- Find(function(x) !is_resolved(x, NULL), kernels)
+  good <- length(kernels) > 0 &&
+    all(vapply(kernels, inherits, NA, "kb_kernel"))
+  if (!good) {
+    wrong <- Find(function(x) !inherits(x, "kb_kernel"), kernels)
     bad_argument(
       wrong, "...", "kernels, such as `kernel_gaussian()` (see `?kb_kernels`)"
     )

@@ -105,6 +105,20 @@ srvm_prior_layout <- layout(
   }, "a number of at least 0.5, or Inf")
 )
 
+# As given by the user: values that depend on the data are open
+srvm_prior_given_layout <- local({
+  given <- utils::modifyList(srvm_prior_layout, layout(scaled = flags()))
+  given["lambda"] <- layout(such_that(
+    function(v) is.null(v) || is_count_prior(v),
+    "NULL, a positive number or `lambda_gamma()`"
+  ))
+  given[c("noise", "coef")] <- rep(layout(such_that(
+    function(prior) is.null(prior) || is_variance_prior(prior, TRUE),
+    "NULL or a prior of a variance"
+  )), 2)
+  given
+})
+
 is_count_prior <- function(lambda) {
   wanted <- if (inherits(lambda, "kb_lambda_gamma")) 2 else 1
   lambda <- unlist(lambda, use.names = FALSE)
@@ -112,13 +126,18 @@ is_count_prior <- function(lambda) {
     is_within(lambda, list(lower = .Machine$double.xmin, upper = Inf))
 }
 
-is_variance_prior <- function(prior) {
+#' @param given May its starting value be open?
+#' @noRd
+is_variance_prior <- function(prior, given = FALSE) {
   if (!inherits(prior, "kb_variance_prior") || !is.list(prior)) {
     return(FALSE)
   }
   least <- if (inherits(prior, "kb_ig_improper")) 0 else .Machine$double.xmin
   needed <- if (inherits(prior, "kb_fixed")) "variance" else c("shape", "scale")
-  if (inherits(prior, "kb_ig_improper")) needed <- c(needed, "start")
+  if (inherits(prior, "kb_ig_improper") &&
+    !(given && is.null(unclass(prior)$start))) {
+    needed <- c(needed, "start")
+  }
   all(vapply(unclass(prior)[needed], function(v) {
     is.double(v) && length(v) == 1 &&
       is_within(v, list(lower = least, upper = Inf))

@@ -70,9 +70,12 @@ refuse_improper <- function(rate) {
 }
 
 check_noise <- function(x, arg = rlang::caller_arg(x)) {
-  check_class(x, c("kb_noise_prior", "kb_ig", "kb_fixed"),
-    "NULL, `noise_gamma(shape, rate)` or `fixed_variance(variance)`", arg
-  )
+  if (!inherits(x, c("kb_noise_prior", "kb_ig", "kb_fixed"))) {
+    bad_argument(
+      x, arg, "NULL, `noise_gamma(shape, rate)` or `fixed_variance(variance)`"
+    )
+  }
+  x
 }
 
 #' @export

@@ -6,7 +6,7 @@
 #' @noRd
 check_df <- function(df, scaled) {
   given <- df
-  if (identical(df, "learn") || identical(df, learned_df)) {
+  if (identical(df, "learn")) {
     df <- learned_df
   } else if (is.character(df)) {
     bad_argument(df, "df", "a number above 0, Inf or \"learn\"")

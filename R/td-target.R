@@ -142,11 +142,8 @@ td_target <- function(log_density, initial, rejuvenate = NULL) {
 }
 
 check_rejuvenate_of <- function(x, powers) {
-  if (is.null(x)) {
-    return(NULL)
-  }
-  if (inherits(x, "kb_td_rejuvenate")) {
-    return(check_value(x, "made by `td_rejuvenate()`", "rejuvenate"))
+  if (inherits(x, "kb_td_rejuvenate") || is.null(x)) {
+    return(x)
   }
   if (!is.function(x)) {
     bad_argument(
@@ -222,7 +219,7 @@ check_td_moves <- function(moves) {
       moves, "moves", "a list of `td_move()` with distinct names"
     )
   }
-  lapply(moves, check_value, "a list of `td_move()`", "moves")
+  moves
 }
 
 # The move of states that stay as they are
