@@ -50,9 +50,7 @@ field_pool <- function(fit, pool, k) {
 
 # Around its mean over the rows of the fit, or some of many
 field_component <- function(fit, x, pool, chosen, most = 2000) {
-  rows <- copy_rows(nrow(fit$data$x), row_copies(fit), function(n) {
-    spread_over(n, min(n, most))
-  })
+  rows <- spread_rows_of(fit, most)
   level <- colMeans(kernel_values(
     fit, fit$data$x[rows, , drop = FALSE], pool, "draw", chosen
   )$mean)

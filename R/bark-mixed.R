@@ -63,8 +63,6 @@ refuse_mixed_terms <- function(mould, prior, control) {
   }
 }
 
-has_offset <- function(fit) length(fit$mould$mixed$offset_column) > 0
-
 refuse_mixed_fit <- function(fit, what) {
   if (inherits(fit, "kb_bark") && has_mixed(fit)) {
     kb_abort(c(

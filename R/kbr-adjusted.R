@@ -39,7 +39,8 @@ adjusted_at <- function(fit, phi, y, near) {
   )
 }
 
-# Regressions are not extrapolated, see (K42). Fits of earlier versions have no limits.
+# Regressions are not extrapolated, see (K42). Fits of earlier versions have no
+# limits.
 adjustment_limits <- function(fit) {
   limits <- fit$adjustment$limits
   if (is.null(limits)) {

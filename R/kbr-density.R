@@ -40,8 +40,11 @@ kbr_density.kb_kbr <- function(fit, seen, at, bandwidth) {
 reflected_density <- function(x, w, widths, at, bounds) {
   seen <- reflected_points(at, bounds, matrix(8 * widths, 2, ncol(x), TRUE))
   values <- embedding_values(x, w, kernel_gaussian(widths), seen$points)
-  inside <- colSums(t(at) < bounds[1, ] | t(at) > bounds[2, ]) == 0
-  inside * as.vector(rowsum(values, seen$row)) / prod(sqrt(2 * pi) * widths)
+  is_within_bounds(at, bounds) * as.vector(rowsum(values, seen$row)) / prod(sqrt(2 * pi) * widths)
+}
+
+is_within_bounds <- function(x, bounds) {
+  colSums(t(x) < bounds[1, ] | t(x) > bounds[2, ]) == 0
 }
 
 #' Points with their images beyond bounds

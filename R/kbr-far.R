@@ -19,10 +19,8 @@ learn_far <- function(y, block = seq_len(nrow(y))) {
   apart <- squared_distances(z, z)
   # Copies of a row tell nothing of how far others may be.
   apart[outer(block[rows], block[rows], "==") | apart < 1e-10] <- Inf
-  c(far, list(limit = far_limit(sqrt(row_least(apart)))))
+  c(far, list(limit = far_limit(sqrt(apply(apart, 1, min)))))
 }
-
-row_least <- function(d) -apply(-d, 1, max)
 
 # Logarithms of columns with a long tail, quartiles apart as those of a standard
 # normal distribution; columns that do not vary do not count
@@ -62,7 +60,8 @@ find_far <- function(far, y) {
   z <- pmin(pmax(scaling_x(far$scaling, unname(y)), -1e6), 1e6)
   each <- lapply(row_blocks(z, nrow(points)), function(rows) {
     apart <- squared_distances(z[rows, , drop = FALSE], points)
-    cbind(row_least(apart), max.col(-apart, "first"))
+    nearest <- max.col(-apart, "first")
+    cbind(apart[cbind(seq_along(nearest), nearest)], nearest)
   })
   each <- do.call(rbind, c(list(matrix(0, 0, 2)), each))
   list(far = sqrt(each[, 1]) > far$limit, nearest = each[, 2])

@@ -146,13 +146,13 @@ kbr_density.kb_kbr_at <- function(fit, seen, at, bandwidth) {
     return(NextMethod())
   }
   at <- check_points_like(at, fit$data$states, "at")
-  support <- fit$settings$support
-  inside <- colSums(t(at) < support[1, ] | t(at) > support[2, ]) == 0
+  inside <- is_within_bounds(at, fit$settings$support)
   at <- at[inside, , drop = FALSE]
   line <- states_to_line(fit, at)
-  slope <- line_log_slope(mapped_bounds(fit), line) -
+  slope <- line_log_slope(bounds_where(fit, straight = FALSE), line) -
     sum(log(fit$settings$scaling$states$x_scale))
-  seen <- reflected_points(line, mirrors(fit), mirror_reach(fit))
+  mirrors <- bounds_where(fit, straight = TRUE)
+  seen <- reflected_points(line, mirrors, mirror_reach(fit, mirrors))
   values <- smooth_density(fit$line, as.vector(fit$weights), seen$points)
   out <- rep(0, length(inside))
   out[inside] <- exp(slope) * as.vector(rowsum(values, seen$row))
@@ -161,12 +161,12 @@ kbr_density.kb_kbr_at <- function(fit, seen, at, bandwidth) {
 
 # How far inside the bounds what lies beyond them is reflected: by states, and
 # their smoothing
-mirror_reach <- function(fit) {
+mirror_reach <- function(fit, mirrors) {
   t <- fit$line
   w <- as.vector(fit$weights)
   sd <- sqrt(colSums(w * sweep(t, 2, colSums(w * t))^2))
   ends <- apply(t[w > 0, , drop = FALSE], 2, range)
-  beyond <- (mirrors(fit) - ends) * c(1, -1)
+  beyond <- (mirrors - ends) * c(1, -1)
   pmax(beyond, 0) + rep(3 * sd, each = 2)
 }
 

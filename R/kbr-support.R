@@ -126,31 +126,26 @@ scaled_bounds <- function(fit) {
     rep(scaling$x_scale, each = 2)
 }
 
-# Those of columns that are reflected at them, and of those that are mapped; in
-# fits of earlier versions all are
-mirrors <- function(fit) {
+# Those of columns that are reflected at them (straight), or of those that are
+# mapped: in fits of earlier versions all are
+bounds_where <- function(fit, straight) {
   bounds <- scaled_bounds(fit)
-  bounds[, setdiff(seq_len(ncol(bounds)), straight_of(fit))] <- c(-Inf, Inf)
+  of <- which(as.logical(fit$settings$straight))
+  bounds[, (seq_len(ncol(bounds)) %in% of) != straight] <- c(-Inf, Inf)
   bounds
 }
-
-mapped_bounds <- function(fit) {
-  bounds <- scaled_bounds(fit)
-  bounds[, straight_of(fit)] <- c(-Inf, Inf)
-  bounds
-}
-
-straight_of <- function(fit) which(as.logical(fit$settings$straight))
 
 # States of the fit's columns, or back; rounding cannot leave the support
 states_to_line <- function(fit, x) {
   support_to_line(
-    mapped_bounds(fit), scaling_x(fit$settings$scaling$states, x)
+    bounds_where(fit, straight = FALSE),
+    scaling_x(fit$settings$scaling$states, x)
   )
 }
 
 states_from_line <- function(fit, t) {
-  x <- unscale_states(fit, support_from_line(mapped_bounds(fit), t))
+  bounds <- bounds_where(fit, straight = FALSE)
+  x <- unscale_states(fit, support_from_line(bounds, t))
   support <- support_of(fit)
   for (j in seq_len(ncol(x))) {
     x[, j] <- pmax(x[, j], 2 * support[1, j] - x[, j])
@@ -161,10 +156,7 @@ states_from_line <- function(fit, t) {
 
 within_support <- function(fit, x) {
   support <- support_of(fit)
-  for (j in seq_len(ncol(x))) {
-    x[, j] <- pmin(pmax(x[, j], support[1, j]), support[2, j])
-  }
-  x
+  kept_between(x, support[1, ], support[2, ])
 }
 
 # Fits of earlier versions may have none

@@ -131,12 +131,13 @@ boundary_picture <- function(x, variable, complement, n) {
 leading_of_functions <- function(x) {
   pool <- posterior_pool(x)
   draws <- length(pool$weights)
+  inputs <- permuted_inputs(x)
   changes <- changes_when_permuted(x, function(points, chosen) {
     f <- latent_draws(x, points, pool, chosen)
     lapply(seq_len(dim(f)[[3]]), function(k) matrix(f[, , k], nrow(points)))
-  }, spread_over(draws, min(draws, 100)), permuted_inputs(x))
+  }, spread_over(draws, min(draws, 100)), inputs)
   share <- colMeans(change_shares(changes))
-  names(permuted_inputs(x))[order(-share)]
+  names(inputs)[order(-share)]
 }
 
 wrong_labels <- function(x, across, up) {

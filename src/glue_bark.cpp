@@ -28,8 +28,8 @@ bark::Model model(const Rcpp::List& config, bark::Data data, double step) {
   }
   out.prior_only = config["prior_only"];
   out.full = Rcpp::as<std::string>(config["sweep"]) == "full";
-  out.rungs = bark::chain_rungs(count_from_r(config, "n_temps", 1), step, out.data.family,
-                                out.prior_only);
+  out.rungs = bark::chain_rungs(count_from_r(config, "n_temps", 1), step,
+                                out.data.family, out.prior_only);
   return out;
 }
 
@@ -73,7 +73,8 @@ SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                           const std::vector<int>& labels,
                           const Eigen::VectorXd& weights,
                           Rcpp::Nullable<Rcpp::List> state) {
-  const bark::Classes classes = bark_r::classes(labels, count_from_r(config, "classes", 2));
+  const bark::Classes classes =
+      bark_r::classes(labels, count_from_r(config, "classes", 2));
   require(static_cast<Eigen::Index>(labels.size()) == x.rows(),
           "labels and rows disagree");
   // With more fields, an exchange must suit more of them.

@@ -34,10 +34,9 @@ class Responses {
         mean(means_.size()),
         sd(means_.size(), 1.0) {
     require(!means_.empty(), "there are no fields");
-    require(variances_.empty() ||
-                (variances_.size() == means_.size() &&
-                 variances_[0].rows() == points() &&
-                 variances_[0].cols() == draws()),
+    require(variances_.empty() || (variances_.size() == means_.size() &&
+                                   variances_[0].rows() == points() &&
+                                   variances_[0].cols() == draws()),
             "means and variances differ in size");
   }
 

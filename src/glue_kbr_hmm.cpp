@@ -34,9 +34,9 @@ Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
                           const Eigen::Map<Eigen::MatrixXd>& b,
                           const Eigen::VectorXd& c, const Eigen::VectorXd& phi,
                           double delta, bool squared) {
-  require(p.rows() == b.rows() && p.cols() == c.size() &&
-              b.cols() == phi.size(),
-          "features disagree");
+  require(
+      p.rows() == b.rows() && p.cols() == c.size() && b.cols() == phi.size(),
+      "features disagree");
   return to_r(kbr::update(p, b, c, phi, delta, squared));
 }
 
@@ -59,9 +59,9 @@ Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
                             const Eigen::VectorXd& e,
                             const Eigen::VectorXd& phi, double delta,
                             bool squared) {
-  require(p.rows() == n.rows() && p.cols() == e.size() &&
-              n.cols() == phi.size(),
-          "features disagree");
+  require(
+      p.rows() == n.rows() && p.cols() == e.size() && n.cols() == phi.size(),
+      "features disagree");
   return to_r(kbr::backward(p, n, e, phi, delta, squared));
 }
 

@@ -40,7 +40,8 @@ std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
 // Candidates are rows of `centres`.
 void check_set(const std::vector<int>& set, const Eigen::MatrixXd& centres) {
   for (const int j : set) {
-    require(j >= 0 && j < centres.rows(), "a centre is not among the candidates");
+    require(j >= 0 && j < centres.rows(),
+            "a centre is not among the candidates");
   }
 }
 
@@ -201,7 +202,8 @@ Eigen::MatrixXd srvm_own_draws_cpp(Rcpp::List config, const std::vector<int>& k,
   const Eigen::MatrixXd fixed = model.fixed_columns.at(x);
   const auto last = static_cast<double>(sets.size());
   double total = 0;
-  for (const int each : counts_from_r(Rcpp::wrap(k), "k", 0, last)) total += each;
+  for (const int each : counts_from_r(Rcpp::wrap(k), "k", 0, last))
+    total += each;
   require(total == last && static_cast<double>(beta.size()) ==
                                total + double(k.size()) * model.fixed(),
           "the draws are incomplete");

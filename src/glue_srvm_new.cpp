@@ -96,11 +96,13 @@ class Values {
 // `candidates` are rows (from 1); `rule` is Q x 2: values of the spread, and
 // their probabilities.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List srvm_new_moments_cpp(
-    Rcpp::List config, Rcpp::List state, SEXP candidates,
-    const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths,
-    const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x,
-    const Eigen::MatrixXd& y, const Eigen::MatrixXd& points) {
+Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state,
+                                SEXP candidates, const Eigen::VectorXd& noise,
+                                const Eigen::MatrixXd& bandwidths,
+                                const Eigen::MatrixXd& rule,
+                                const Eigen::MatrixXd& x,
+                                const Eigen::MatrixXd& y,
+                                const Eigen::MatrixXd& points) {
   const srvm::Model model = srvm_r::model(config);
   const auto particles = srvm_r::particles(state, model);
   const int n = static_cast<int>(particles.size());

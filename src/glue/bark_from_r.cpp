@@ -59,8 +59,7 @@ const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
              indices_from_r(group, "groups of the prior", kMostCount));
        }
      }},
-    {"directions",
-     [](auto& prior, SEXP v) {
+    {"directions", [](auto& prior, SEXP v) {
        prior.directions = count_from_r(v, "directions", 1, kMostCount);
      }}};
 
@@ -162,7 +161,8 @@ void check_sizes(const bark::Prior& prior, const bark::Data& data) {
           "linear terms and data disagree");
   for (const bark::Grouping& one : terms.groupings) {
     require(static_cast<Eigen::Index>(one.group.size()) == n &&
-                one.count <= n && one.z.rows() == n && one.scale.size() == one.z.cols(),
+                one.count <= n && one.z.rows() == n &&
+                one.scale.size() == one.z.cols(),
             "groups and data disagree");
   }
 }

@@ -13,21 +13,22 @@ void refuse_damage(const std::string& problem) {
 
 std::vector<int> counts_from_r(SEXP values, const char* name, double lower,
                                double upper) {
-  const bool numeric = TYPEOF(values) == INTSXP || TYPEOF(values) == REALSXP;
-  const Rcpp::NumericVector given(numeric ? values : Rf_allocVector(REALSXP, 1));
+  bool whole = TYPEOF(values) == INTSXP || TYPEOF(values) == REALSXP;
   std::vector<int> out;
-  out.reserve(given.size());
-  for (const double value : given) {
-    // Also false for NaN.
-    if (!numeric || !(value >= lower && value <= upper) ||
-        value != std::floor(value)) {
-      std::ostringstream problem;
-      problem.precision(10);
-      problem << name << " must be whole numbers from " << lower << " to "
-              << upper;
-      refuse_damage(problem.str());
+  if (whole) {
+    for (const double value : Rcpp::NumericVector(values)) {
+      // Also false for NaN.
+      whole = whole && value >= lower && value <= upper &&
+              value == std::floor(value);
+      if (whole) out.push_back(static_cast<int>(value));
     }
-    out.push_back(static_cast<int>(value));
+  }
+  if (!whole) {
+    std::ostringstream problem;
+    problem.precision(10);
+    problem << name << " must be whole numbers from " << lower << " to "
+            << upper;
+    refuse_damage(problem.str());
   }
   return out;
 }
