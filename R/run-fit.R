@@ -76,7 +76,9 @@ advance_stage <- function(fit, control, progress, started, before) {
     write_checkpoint(finish(states), fit$control$checkpoint)
   }
   # Before the first iteration there is nothing to lose.
-  engine <- if (has_begun(fit)) fit_engine(fit) else allowInterrupts(fit_engine(fit))
+  engine <- if (has_begun(fit)) fit_engine(fit) else {
+    allowInterrupts(fit_engine(fit))
+  }
   out <- tell_once(tryCatch(
     run_engine(engine, states_under_way(fit), control, progress, save, started,
       last = !has_next_stage(fit)
@@ -140,13 +142,8 @@ warn_status <- function(fit) UseMethod("warn_status")
 #' @noRd
 warn_quality <- function(fit, since = 0L) UseMethod("warn_quality")
 
-# The time of each run; there may be millions that have not begun
-run_times <- function(fit) {
-  times <- integer(length(fit$runs))
-  begun <- lengths(fit$runs) > 0
-  times[begun] <- vapply(fit$runs[begun], state_time, 0L)
-  times
-}
+# The time of each run
+run_times <- function(fit) begun_values(fit$runs, 0L, state_time)
 
 state_time <- function(state) {
   if (is.null(state)) 0L else state$time

@@ -52,12 +52,17 @@ engine_hold.default <- function(engine, index, handle, state) NULL
 engine_total <- function(engine) UseMethod("engine_total")
 engine_done <- function(engine, state) UseMethod("engine_done")
 
-# The same for all states, of which there may be millions that have not begun
+# The same for all states
 runs_done <- function(engine, states) {
-  done <- numeric(length(states))
+  begun_values(states, 0, function(state) engine_done(engine, state))
+}
+
+# A number of each state, of which there may be millions that have not begun
+begun_values <- function(states, none, value) {
+  out <- rep(none, length(states))
   begun <- lengths(states) > 0
-  done[begun] <- vapply(states[begun], engine_done, 0, engine = engine)
-  done
+  out[begun] <- vapply(states[begun], value, none)
+  out
 }
 
 # Runs whose results belong together advance in turn, so that a stop finds them
