@@ -37,10 +37,11 @@ permutation_importance <- function(object, level, newdata, newy, loss,
   weights <- drawn_weights(object, pool, ndraws)
   draws <- list(pool = pool, chosen = which(weights > 0))
   draws$weights <- weights[draws$chosen]
-  n <- nrow(rows$x)
-  orders <- with_local_seed(
-    seed, replicate(permutations, sample.int(n), simplify = FALSE)
-  )
+  copies <- row_copies(object, rows)
+  orders <- with_local_seed(seed, replicate(
+    permutations, permuted_order(nrow(rows$x), copies),
+    simplify = FALSE
+  ))
   base <- draw_losses(object, rows, draws, loss)
   permutes <- permutations_by(object, by, rows)
   keep_run({
@@ -166,12 +167,14 @@ check_loss <- function(fit, loss) {
   check_choice(loss, c("log", "squared"))
 }
 
-#' Mean loss over rows of each draw
+#' Mean loss over rows, and all their copies, of each draw
 #' @param rows From `complete_x()`.
 #' @param draws List of `pool` and `chosen`.
 #' @noRd
 draw_losses <- function(fit, rows, draws, loss) {
-  share <- if (is.null(rows$weights)) rep(1, nrow(rows$x)) else rows$weights
+  share <- row_copies(fit, rows)
+  if (is.null(share)) share <- rows$weights
+  if (is.null(share)) share <- rep(1, nrow(rows$x))
   share <- share / sum(share)
   blocks <- row_blocks(rows$x, 2 * length(draws$chosen))
   sums <- lapply(blocks, function(block) {

@@ -108,7 +108,8 @@
 #'   `mc_se` is the Monte Carlo standard error of the mean from the spread of
 #'   permutations, `NA` for a single one. The attribute `base` is the posterior
 #'   mean of the loss without permutation. With `weights` rows count by their
-#'   weights. For [kgs()] the response is the recorded label, right or wrong.
+#'   weights; where these mean copies, values are permuted among the copies, and
+#'   all copies of a row get the same (`mc_se` allows for it). For [kgs()] the response is the recorded label, right or wrong.
 #'
 #'   `print()` shows the `n` that matter most; `plot()` returns `x`, invisibly.
 #'   In `tidy()` columns have broom's names: `term`, `estimate` (the mean),

@@ -246,7 +246,8 @@ mixed_bands <- function(fit, points, pool, weights, type, level) {
 }
 
 # Columns that come of the variables alone are the same in all rows, and no
-# value of a kernel is computed twice.
+# value of a kernel is computed twice. Fits whose weights mean copies have an
+# intercept beside the kernels, and so `mixed_bands()`.
 partial_values <- function(fit, points, pool, what, chosen) {
   frame <- variable_frame(fit)
   sources <- column_sources(fit$mould)

@@ -34,13 +34,13 @@
 #' the data, the prior of the centres of kernels (a row is \eqn{w_i}{w[i]}
 #' locations), likelihood and posterior, `nobs()`, `logLik()`,
 #' `rstantools::log_lik()` (a column per row, of all its copies), `loo::loo()`,
-#' `loo::waic()`, means over rows and quantiles of exposures. So 60 rows of
-#' weight 100 tell as much as 6000 rows: rescale weights that only say how
-#' important rows are, for instance to mean 1. What has a row per row, as
-#' `fitted()` and `predict(type = "log_score")`, is that of one copy. Two
-#' things are by rows: the length that chains have by default, and folds of
-#' [cross_validate()], in which all copies of a row are left out together (its
-#' sums and means are over copies).
+#' `loo::waic()`, means over rows, quantiles of exposures and the expectation of
+#' permutation importance. So 60 rows of weight 100 tell as much as 6000 rows:
+#' rescale weights that only say how important rows are, for instance to mean 1.
+#' What has a row per row, as `fitted()` and `predict(type = "log_score")`, is
+#' that of one copy. Two things are by rows: the length that chains have by
+#' default, and folds of [cross_validate()], in which all copies of a row are
+#' left out together (its sums and means are over copies).
 #'
 #' `loo::loo()` leaves out one copy while the others of its row stay: a row
 #' contributes \eqn{w_i}{w[i]} times the log density of one. Where weights are
@@ -153,6 +153,19 @@ copy_rows <- function(n, copies, positions) {
   ends <- cumsum(at_least_one(copies))
   chosen <- positions(floor(ends[[n]]))
   pmin(findInterval(chosen, ends, left.open = TRUE) + 1L, n)
+}
+
+# The row that stands in for each row when values are permuted. With copies: row
+# i has row j with probability w_j / W, as its copies do on average, for the
+# circle of the copies of all rows in a random order is turned to a random place.
+permuted_order <- function(n, copies) {
+  order <- sample.int(n)
+  if (is.null(copies)) {
+    return(order)
+  }
+  shares <- copies / sum(copies)
+  at <- (cumsum(shares) - shares / 2 + stats::runif(1)) %% 1
+  order[pmin(findInterval(at, cumsum(shares[order])) + 1L, n)]
 }
 
 # Shares of a row have no order.

@@ -46,6 +46,9 @@ copied_fits <- list(
     cbind(yes, 6 - yes) ~ kernels(x) + z + offset(o), weights = w, data = data,
     family = binomial("probit"), scale = FALSE
   ),
+  successes = function(data, w) quick_copies(bark, cbind(yes, 6 - yes) ~ x + z,
+    weights = w, data = data, family = binomial("probit")
+  ),
   ordered = function(data, w) quick_copies(bark,
     grade ~ kernels(x) + z + offset(o), data = data,
     weights = if (is.null(w)) rep(1, nrow(data)) else w
@@ -204,22 +207,26 @@ test_that("AIC() and BIC() are not defined for any fit", {
 test_that("means over rows and quantiles of exposures are those of copies", {
   # Against draws at repeated rows.
   skip_if_not_installed("rstantools")
-  for (name in c("groups", "logit", "kgs", "several")) {
+  skip_if_not_installed("survival")
+  # Probabilities are those of their copies too; other families have medians.
+  responses <- c("logit", "classes", "trials", "kgs", "several")
+  for (name in c(names(copied_fits), responses)) {
     both <- both_fits(name)
     fit <- both$weighted
-    type <- if (name == "groups") "link" else "response"
-    curve <- partial_dependence(fit, "z", grid = c(0.2, 0.7), type = type,
-      class = if (name == "several") "v", ndraws = 20
+    class <- if (name %in% c("classes", "several")) "v"
+    type <- if (name %in% c(responses, "censored")) "response" else "link"
+    curve <- partial_dependence(fit, "z",
+      grid = c(0.2, 0.7), type = type, class = class, ndraws = 20
     )
-    draw <- if (type == "link") rstantools::posterior_linpred else {
-      rstantools::posterior_epred
+    draw <- if (name %in% responses) rstantools::posterior_epred else {
+      rstantools::posterior_linpred
     }
     mean <- vapply(curve$z, function(z) {
       each <- draw(fit, newdata = replace(both$copies, "z", z))
-      if (name == "several") each <- each[, , "v"]
+      if (!is.null(class)) each <- each[, , class]
       mean(rowMeans(each))
     }, 0)
-    expect_equal(curve$mean, mean, info = name)
+    expect_equal(curve$mean, mean, info = name, tolerance = 1e-12)
   }
   fit <- both_fits("poisson")$weighted
   copies <- both_fits("poisson")$copies
@@ -233,6 +240,38 @@ test_that("means over rows and quantiles of exposures are those of copies", {
   explained <- apply(p, 1, stats::var)
   expect_equal(rstantools::bayes_R2(fit),
     explained / (explained + rowMeans(p * (1 - p)))
+  )
+})
+
+test_that("values are permuted among copies", {
+  # All pairs of a row and the values of another, by their numbers of copies.
+  for (name in c("logit", "kgs")) {
+    fit <- both_fits(name)$weighted
+    rows <- weighted_rows()
+    n <- nrow(rows)
+    share <- rows$n / sum(rows$n)
+    score <- function(data) {
+      p <- rstantools::posterior_epred(fit, newdata = data)
+      colMeans((p - rep(data$class == "b", each = nrow(p)))^2)
+    }
+    pairs <- expand.grid(row = seq_len(n), other = seq_len(n))
+    moved <- rows[pairs$row, ]
+    moved$x <- rows$x[pairs$other]
+    base <- sum(share * score(rows))
+    all <- sum(share[pairs$row] * share[pairs$other] * score(moved))
+    out <- importance(fit,
+      method = "permutation", loss = "squared", permutations = 400, seed = 1
+    )
+    # Of binary classes the Brier score is twice the squared error. A normal
+    # mean of 400: beyond 5 standard errors once in two million.
+    expect_equal(attr(out, "base"), 2 * base, info = name)
+    expect_lt(abs(out$mean[[1]] - 2 * (all - base)), 5 * out$mc_se[[1]])
+    expect_lt(out$mc_se[[1]], 0.1 * (all - base))
+  }
+  # Without weights, and with equal ones, an order
+  expect_setequal(withr::with_seed(1, permuted_order(9, rep(2, 9))), 1:9)
+  expect_identical(
+    withr::with_seed(1, permuted_order(9, NULL)), withr::with_seed(1, sample.int(9))
   )
 })
 
