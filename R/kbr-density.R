@@ -36,34 +36,86 @@ kbr_density.kb_kbr <- function(fit, seen, at, bandwidth) {
 }
 
 # A Gaussian density of weighted points; what would lie beyond a bound is
-# reflected there
+# reflected there. With its images it is a product over columns.
 reflected_density <- function(x, w, widths, at, bounds) {
-  seen <- reflected_points(at, bounds, matrix(8 * widths, 2, ncol(x), TRUE))
-  values <- embedding_values(x, w, kernel_gaussian(widths), seen$points)
-  is_within_bounds(at, bounds) * as.vector(rowsum(values, seen$row)) / prod(sqrt(2 * pi) * widths)
+  values <- lapply(row_blocks(at, nrow(x)), function(rows) {
+    each <- lapply(seq_len(ncol(x)), function(j) {
+      reflected_kernel(at[rows, j], x[, j], widths[[j]], bounds[, j])
+    })
+    drop(Reduce(`*`, each) %*% w)
+  })
+  is_within_bounds(at, bounds) * unlist(values)
+}
+
+# Of one column, at x points; grids repeat their values
+reflected_kernel <- function(at, x, width, bounds) {
+  values <- unique(at)
+  kernel <- function(centre) stats::dnorm(outer(centre, x, "-"), sd = width)
+  out <- kernel(values)
+  for (bound in bounds[is.finite(bounds)]) {
+    near <- which(abs(values - bound) < 8 * width)
+    out[near, ] <- out[near, ] + kernel(2 * bound - values[near])
+  }
+  out[match(at, values), , drop = FALSE]
 }
 
 is_within_bounds <- function(x, bounds) {
   colSums(t(x) < bounds[1, ] | t(x) > bounds[2, ]) == 0
 }
 
-#' Points with their images beyond bounds
+# A point has so many images at most, and so many are seen at once.
+most_images <- 1e5
+
+#' Sums of a density over points and their images beyond bounds, (K60)
+#'
+#' Where it is no product over columns, each bound that is near doubles the
+#' images.
 #' @param bounds,reach Matrices, 2 x d: images farther from their point than
 #'   twice the reach do not count.
-#' @return List of `points`, and the `row` of `at` that each comes of.
+#' @param f The density, a function of points.
 #' @noRd
+reflected_sum <- function(at, bounds, reach, f) {
+  counts <- rep(1, nrow(at))
+  for (j in seq_len(ncol(at))) {
+    counts <- counts * (1 + rowSums(near_bounds(at[, j], bounds[, j], reach[, j])))
+  }
+  if (max(counts, 0) > most_images) refuse_images(max(counts), bounds)
+  blocks <- split(seq_len(nrow(at)), ceiling(cumsum(counts) / most_images))
+  unlist(lapply(unname(blocks), function(rows) {
+    seen <- reflected_points(at[rows, , drop = FALSE], bounds, reach)
+    as.vector(rowsum(f(seen$points), seen$row))
+  }))
+}
+
+near_bounds <- function(x, bounds, reach) {
+  abs(outer(x, bounds, "-")) < rep(reach, each = length(x))
+}
+
+refuse_images <- function(count, bounds) {
+  d <- sum(colSums(is.finite(bounds)) > 0)
+  kb_abort(c(
+    "The density of {d} bounded states together takes too long: each bound that
+     is near doubles the work.",
+    x = "A point has {count} images beyond the bounds; at most {most_images} are
+         computed.",
+    i = "Give {.arg bandwidth}: each state is then smoothed by itself, whatever
+         their number. {.code support = \"none\"} of {.fn kbr} has no bounds."
+  ), c("argument", "not_defined"), argument = "bandwidth")
+}
+
+# Points with their images, and the row of `at` that each comes of
 reflected_points <- function(at, bounds, reach) {
   points <- at
   row <- seq_len(nrow(at))
   for (j in seq_len(ncol(at))) {
+    near <- near_bounds(points[, j], bounds[, j], reach[, j])
     from <- points
     of <- row
-    for (i in which(is.finite(bounds[, j]))) {
-      near <- which(abs(from[, j] - bounds[i, j]) < reach[i, j])
-      image <- from[near, , drop = FALSE]
+    for (i in 1:2) {
+      image <- from[near[, i], , drop = FALSE]
       image[, j] <- 2 * bounds[i, j] - image[, j]
       points <- rbind(points, image)
-      row <- c(row, of[near])
+      row <- c(row, of[near[, i]])
     }
   }
   list(points = points, row = row)

@@ -38,6 +38,10 @@
 #' centre as any in training are treated as missing, too. Filtering costs the
 #' same at every step, whatever the length of the training period.
 #'
+#' No bounds of the states are looked for, unlike in [kbr()]: means and intervals
+#' can leave the range of the training states, also where states cannot, as below
+#' zero. Give the logarithms of such states, or their log odds.
+#'
 #' @section Kernel Bayes' rule:
 #' `"kbr"` is the algorithm of the paper, `"iw"` the same with
 #' importance-weighted updates.
@@ -48,10 +52,11 @@
 #' \alpha}{mu = (G_X + n eps I)^-1 G_XX' (G_X + n eps I)^-1 G_X alpha} are those
 #' of the next state (Fukumizu, Song and Gretton, 2010), which are updated by
 #' the next observation as in [kbr()]. Weights are normalised at every step;
-#' otherwise they would vanish or explode. With features of rank r a step costs
-#' O(r^3), whatever the length of the training period, if that is much longer
-#' than r (third moments of the features are computed once), and O(n r^2)
-#' otherwise.
+#' otherwise they would vanish or explode. As some are negative, means can leave
+#' the range of the training states, which intervals and draws do not. With
+#' features of rank r a step costs O(r^3), whatever the length of the training
+#' period, if that is much longer than r (third moments of the features are
+#' computed once), and O(n r^2) otherwise.
 #'
 #' @section Other data:
 #' `group` identifies several sequences. If transitions and observations come

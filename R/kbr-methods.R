@@ -64,11 +64,17 @@ bounds_line <- function(fit) {
   if (length(finite) == 0) {
     return(NULL)
   }
+  names <- colnames(bounds)
+  if (is.null(names)) names <- rep("the state", ncol(bounds))
   words <- vapply(finite, function(j) {
-    paste0(
-      colnames(bounds)[[j]], " in (", format(bounds[1, j]), ", ",
-      format(bounds[2, j]), ")"
-    )
+    ends <- vapply(bounds[, j], format, "")
+    paste(names[[j]], if (all(is.finite(bounds[, j]))) {
+      paste("between", ends[[1]], "and", ends[[2]])
+    } else if (is.finite(bounds[1, j])) {
+      paste("above", ends[[1]])
+    } else {
+      paste("below", ends[[2]])
+    })
   }, "")
   paste0(
     "  bounded:      ", shorten(toString(words)),

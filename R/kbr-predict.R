@@ -50,6 +50,9 @@ kbr_types <- c(
 #' states as their points, and `"draws"` and `"density"` are of a smooth density
 #' through them, within the support of the states; draws are random, with the
 #' seed of the fit. `"map"` is the mode of the kernel mean of up to 1000 states.
+#' What that density has beyond a bound is reflected, and the work doubles with
+#' each bound that is near: with a dozen bounded states it may be refused
+#' (`kb_error_argument`). Give `bandwidth` then.
 #'
 #' With the other methods means and expectations use the signed weights, whose
 #' kernel mean is that of the rule. A distribution cannot have negative weights:

@@ -152,10 +152,13 @@ kbr_density.kb_kbr_at <- function(fit, seen, at, bandwidth) {
   slope <- line_log_slope(bounds_where(fit, straight = FALSE), line) -
     sum(log(fit$settings$scaling$states$x_scale))
   mirrors <- bounds_where(fit, straight = TRUE)
-  seen <- reflected_points(line, mirrors, mirror_reach(fit, mirrors))
-  values <- smooth_density(fit$line, as.vector(fit$weights), seen$points)
+  w <- as.vector(fit$weights)
+  s <- smoothing(fit$line, w)
+  values <- reflected_sum(line, mirrors, mirror_reach(fit, mirrors), function(at) {
+    smooth_density(fit$line, w, at, s)
+  })
   out <- rep(0, length(inside))
-  out[inside] <- exp(slope) * as.vector(rowsum(values, seen$row))
+  out[inside] <- exp(slope) * values
   matrix(out, 1)
 }
 
@@ -171,8 +174,7 @@ mirror_reach <- function(fit, mirrors) {
 }
 
 # On the line, at rows of `at`
-smooth_density <- function(t, w, at) {
-  s <- smoothing(t, w)
+smooth_density <- function(t, w, at, s = smoothing(t, w)) {
   if (!is.null(s$near)) {
     return(near_density(s, t, w, at))
   }

@@ -1,5 +1,6 @@
-# Supports of states: bounded ones are mapped to the line, where residuals are
-# added, and back, (K40), or reflected at their bounds, (K60).
+# Supports of states: those with one bound and a long tail are mapped to the line,
+# where residuals are added, and back, (K40); others are reflected at their
+# bounds, (K60).
 
 # `lower` and `upper` for each column of the states, infinite where there is none
 check_support <- function(support, states) {
@@ -127,7 +128,7 @@ scaled_bounds <- function(fit) {
 }
 
 # Those of columns that are reflected at them (straight), or of those that are
-# mapped: in fits of earlier versions all are
+# mapped
 bounds_where <- function(fit, straight) {
   bounds <- scaled_bounds(fit)
   of <- which(as.logical(fit$settings$straight))
@@ -169,9 +170,8 @@ support_of <- function(fit) {
 # the bound itself would be at infinity.
 bound_gap <- 1e-6
 
-#' States on the line: logarithms of the distance from one bound, log odds
-#' between two
-#' @param x Rows x d.
+#' States on the line: logarithms of the distance from the bound
+#' @param x Rows x d; `bounds` of each column, at most one of them finite.
 #' @noRd
 support_to_line <- function(bounds, x) {
   for (j in seq_len(ncol(x))) {
@@ -181,10 +181,6 @@ support_to_line <- function(bounds, x) {
 }
 
 to_line <- function(x, lower, upper) {
-  if (is.finite(lower) && is.finite(upper)) {
-    u <- (x - lower) / (upper - lower)
-    return(stats::qlogis(pmin(pmax(u, bound_gap), 1 - bound_gap)))
-  }
   if (is.finite(lower)) {
     return(log_gap(x - lower))
   }
@@ -206,9 +202,6 @@ support_from_line <- function(bounds, t) {
 }
 
 from_line <- function(t, lower, upper) {
-  if (is.finite(lower) && is.finite(upper)) {
-    return(lower + (upper - lower) * stats::plogis(t))
-  }
   if (is.finite(lower)) {
     return(lower + exp(t))
   }
@@ -220,13 +213,5 @@ from_line <- function(t, lower, upper) {
 
 # log |dt / dx| at t, summed over columns
 line_log_slope <- function(bounds, t) {
-  each <- vapply(seq_len(ncol(t)), function(j) {
-    finite <- is.finite(bounds[, j])
-    if (all(finite)) {
-      return(-log(diff(bounds[, j])) -
-        stats::dlogis(t[, j], log = TRUE))
-    }
-    if (finite[[1]]) -t[, j] else if (finite[[2]]) t[, j] else 0 * t[, j]
-  }, numeric(nrow(t)))
-  rowSums(matrix(each, nrow(t)))
+  drop(t %*% (is.finite(bounds[2, ]) - is.finite(bounds[1, ])))
 }

@@ -48,7 +48,12 @@ kbr_settings_layout <- layout(
     maybe(bounds_of(states))
   },
   found = maybe(flags()),
-  straight = maybe(flags(states)),
+  # Fits of earlier versions have none; they mapped states with two bounds.
+  straight = if (method == "adjusted" && any(is.finite(colSums(support)))) {
+    flags(states)
+  } else {
+    maybe(flags(states))
+  },
   summaries = maybe(holds(layout(
     directions = numeric_matrix(columns), .d = columns,
     scaling = holds(kdr_scaling_layout), learned = flags()

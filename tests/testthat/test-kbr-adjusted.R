@@ -140,6 +140,12 @@ test_that("states stay in their support, densities integrate to one", {
   density <- predict(fit, c(0, 1), type = "density", at = grid)
   expect_equal(rowSums(density) * 1e-3, c(1, 1), tolerance = 0.01)
   expect_true(all(density[, grid < 0 | grid > 2] == 0))
+  # Fits of earlier versions mapped states with two bounds.
+  earlier <- fit
+  earlier$settings$straight <- NULL
+  expect_error(predict(earlier, 1), class = "kb_error_fit")
+  earlier$settings$support[2, ] <- Inf
+  expect_true(is.finite(predict(earlier, 1)))
   positive <- kbr(exp(stats::qnorm(x / 2)), y)
   expect_identical(positive$settings$support[["lower", 1]], 0)
   open <- kbr(x, y, support = "none")
@@ -147,8 +153,8 @@ test_that("states stay in their support, densities integrate to one", {
 })
 
 test_that("the map to the line and back is the identity, with its slope", {
-  bounds <- cbind(c(0, 1), c(-1, Inf), c(-Inf, 2), c(-Inf, Inf))
-  x <- cbind(c(0.2, 0.9), c(-0.5, 3), c(1.9, -4), c(-3, 3))
+  bounds <- cbind(c(-1, Inf), c(-Inf, 2), c(-Inf, Inf))
+  x <- cbind(c(-0.5, 3), c(1.9, -4), c(-3, 3))
   line <- support_to_line(bounds, x)
   expect_equal(support_from_line(bounds, line), x)
   step <- 1e-6
@@ -157,6 +163,57 @@ test_that("the map to the line and back is the identity, with its slope", {
       (2 * step)
   ))
   expect_equal(line_log_slope(bounds, line), slopes, tolerance = 1e-6)
+})
+
+test_that("densities of many bounded states are products, or are refused", {
+  bounds <- cbind(c(0, 1), c(0, Inf), c(-Inf, Inf), c(-2, 3))
+  x <- cbind(c(0.1, 0.7), c(0.3, 2), c(-1, 1), c(-1.9, 2.5))
+  at <- rbind(x + 0.05, c(0.5, 1, 0, 0), c(2, 1, 0, 0))
+  widths <- c(0.2, 0.5, 1, 0.7)
+  w <- c(0.7, 0.3)
+  plain <- function(z) vapply(seq_len(nrow(z)), function(i) {
+    sum(w * apply(x, 1, function(s) prod(stats::dnorm(z[i, ], s, widths))))
+  }, 0)
+  # All images: each column stays or is reflected at either bound.
+  images <- as.matrix(expand.grid(0:2, 0:1, 0, 0:2))
+  by_hand <- function(z) {
+    moved <- t(apply(images, 1, function(side) {
+      vapply(1:4, function(j) {
+        if (side[[j]] == 0) z[[j]] else 2 * bounds[side[[j]], j] - z[[j]]
+      }, 0)
+    }))
+    sum(plain(moved))
+  }
+  expect_equal(
+    reflected_density(x, w, widths, at, bounds), c(apply(at[-4, ], 1, by_hand), 0)
+  )
+  reach <- matrix(Inf, 2, 4)
+  expect_equal(reflected_sum(at, bounds, reach, plain), apply(at, 1, by_hand))
+  expect_length(reflected_sum(at[0, ], bounds, reach, plain), 0)
+  many <- matrix(0.5, 1, 12)
+  expect_error(
+    reflected_sum(many, matrix(0:1, 2, 12), matrix(1, 2, 12), identity),
+    "bandwidth", class = "kb_error_argument"
+  )
+  expect_equal(
+    reflected_density(many, 1, rep(0.01, 12), many, matrix(0:1, 2, 12)),
+    prod(stats::dnorm(rep(0, 12), sd = 0.01))
+  )
+})
+
+test_that("bounds are printed in words", {
+  words <- function(...) {
+    support <- cbind(...)
+    bounds_line(list(settings = list(support = support, found = TRUE)))
+  }
+  expect_identical(
+    words(c(0, Inf)), "  bounded:      the state above 0, found in the draws\n"
+  )
+  expect_match(words(c(-Inf, 1.02)), "the state below 1.02,", fixed = TRUE)
+  expect_match(
+    words(a = c(0, 2.5), b = c(-Inf, Inf), c = c(-Inf, 3)),
+    "a between 0 and 2.5, c below 3, found", fixed = TRUE
+  )
 })
 
 test_that("noise is as it is without bounds, and nothing is infinite", {
