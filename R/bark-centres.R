@@ -51,7 +51,7 @@ new_centres <- function(weights, intercept, sd = NULL) {
       intercept = if (!is.null(intercept)) {
         check_number(intercept, 0, 1, arg = "intercept")
       },
-      sd = sd
+      sd = if (!is.null(sd)) check_number(sd, 0, open = TRUE)
     ),
     class = "kb_centres"
   )

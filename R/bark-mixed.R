@@ -19,7 +19,7 @@ refuse_no_kernels <- function(fit, what) {
 
 # What plain terms of a formula are that has no kernels()
 plain_terms <- function(prior) {
-  check_class(prior, "kb_bark_prior", "`bark_prior()`")
+  prior <- check_class(prior, "kb_bark_prior", "`bark_prior()`")
   if (prior$gamma == 0) "linear" else "kernels"
 }
 

@@ -55,7 +55,7 @@ with_sigma_of_columns <- function(given, settings, mould) {
 
 # Options of the prior of f that its sampler does not have
 prior_with_varying <- function(prior) {
-  check_class(prior, "kb_bark_prior", "`bark_prior()`")
+  prior <- check_class(prior, "kb_bark_prior", "`bark_prior()`")
   odd <- c(
     if (is_truncated_prior(prior)) "bark_prior(approximation = \"truncation\")",
     if (!is.null(prior$noise)) "bark_prior(noise = )"

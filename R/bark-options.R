@@ -7,7 +7,6 @@ sd_option <- function(name, what) {
     },
     truncation = FALSE, shapes = FALSE, told = function(sd, n, p) NULL,
     line = function(sd) paste0(what, ": scale ", format(sd)),
-    given_layout = stats::setNames(list(quote(maybe(positive()))), name),
     told_layout = NULL
   )
 }
@@ -25,7 +24,7 @@ sd_option <- function(name, what) {
 # * `told`: a function of the value and of the numbers of rows and predictors
 #   that returns the list for the sampler.
 # * `line`: the line that print() shows.
-# * `given_layout`, `told_layout`: see fit-layout.R.
+# * `told_layout`: see fit-layout.R.
 bark_options <- list(
   df = list(
     used = function(df) !(is.null(df) || identical(df, Inf)),
@@ -37,10 +36,6 @@ bark_options <- list(
       list(df = if (identical(df, "learned")) learned_df else df)
     },
     line = function(df) paste("noise: Student's t, df", format(df)),
-    given_layout = alist(df = maybe(such_that(
-      function(v) identical(v, "learned") || is_positive_number(v),
-      "degrees of freedom"
-    ))),
     told_layout = alist(df = maybe(positive(NULL)))
   ),
   centres = list(
@@ -52,10 +47,6 @@ bark_options <- list(
     truncation = FALSE, shapes = TRUE,
     told = function(centres, n, p) centres_resolve(centres, n),
     line = function(centres) paste0("centres: ", format(centres)),
-    given_layout = alist(centres = maybe(holds(layout(
-      weights = maybe(numbers(NULL, 0)), intercept = maybe(numbers(1, 0, 1)),
-      sd = maybe(positive())
-    ), "kb_centres"))),
     told_layout = alist(
       centre_weights = maybe(numbers(NULL, 0)), centre_sd = maybe(positive())
     )
@@ -82,9 +73,6 @@ bark_options <- list(
         if (identical(own_scales, "clustered")) ", or shares those of others"
       )
     },
-    given_layout = alist(own_scales = maybe(such_that(
-      is_own_scales, own_scales_values
-    ))),
     told_layout = alist(
       own_scales = maybe(flags()), pool = maybe(numbers(4)),
       concentrations = maybe(positive(NULL))
@@ -99,7 +87,6 @@ bark_options <- list(
     line = function(directions) {
       paste("kernels use predictors along", counted(directions, "direction"))
     },
-    given_layout = alist(directions = maybe(counts(1, 1))),
     told_layout = alist(directions = maybe(counts(1, 1)))
   ),
   linear_sd = sd_option("linear_sd", "coefficients of linear terms"),
@@ -112,9 +99,6 @@ bark_options <- list(
     truncation = TRUE, shapes = FALSE,
     told = function(approximation, n, p) list(approximation = approximation),
     line = function(approximation) "approximation: truncation, |beta| > eps",
-    given_layout = alist(
-      approximation = strings(1, c("continuous", "truncation"))
-    ),
     told_layout = alist(approximation = maybe(strings(1, "truncation")))
   )
 )

@@ -411,7 +411,7 @@ refuse_unused <- function(arg, type) {
 #' @param many Are there more rows than clusters are the default for?
 #' @noRd
 prior_for <- function(prior, family, beside = FALSE, many = FALSE) {
-  check_class(prior, "kb_bark_prior", "`bark_prior()`")
+  prior <- check_class(prior, "kb_bark_prior", "`bark_prior()`")
   numbers <- family == "gaussian" && !is_truncated_prior(prior)
   if (is.null(prior$own_scales)) {
     own <- numbers && is.null(prior$directions)

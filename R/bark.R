@@ -504,8 +504,12 @@ bark.logical <- bark.matrix
 #' @param given Arguments as in `bark()`.
 #' @noRd
 bark_fit <- function(mould, given, called, started) {
-  check_class(given$prior, "kb_bark_prior", "`bark_prior()`", "prior")
-  check_class(given$control, "kb_mcmc_control", "`mcmc_control()`", "control")
+  given$prior <- check_class(given$prior, "kb_bark_prior", "`bark_prior()`",
+    "prior"
+  )
+  given$control <- check_class(given$control, "kb_mcmc_control",
+    "`mcmc_control()`", "control"
+  )
   family <- bark_family(given$family, mould, needs_latent(given))
   mould <- with_intercept(mould, family)
   given$prior <- glm_prior(given$prior, family, mould)

@@ -116,36 +116,115 @@ check_class <- function(x, class, wanted, arg = rlang::caller_arg(x)) {
   if (missing(x) || !inherits(x, class)) {
     bad_argument(x, arg, wanted)
   }
-  check_value(x, class, wanted, arg)
-  x
+  check_value(x, wanted, arg)
 }
 
-# Lists with a class can be edited: are all parts still valid?
-check_value <- function(x, class, wanted, arg) {
-  layout <- value_layout(class)
-  if (is.null(layout)) {
-    return(invisible())
-  }
-  tryCatch(check_layout(x, layout, what = arg), kb_error_fit = function(error) {
+# Lists with a class can be edited: their parts are made again by the
+# constructor, which checks them
+check_value <- function(x, wanted, arg) {
+  tryCatch(remade(x), error = function(error) {
+    reason <- paste(c(error$message, error$body), collapse = " ")
     kb_abort(c(
-      "{.arg {arg}} must be {wanted}, with all its parts.",
-      x = "Its {.code {error$field}} is {describe(error$value)}."
+      "{.arg {arg}} must be {wanted}, with all its parts.", x = "{reason}"
     ), "argument", argument = arg, value = x, parent = NULL)
   })
 }
 
-value_layout <- function(class) {
-  switch(class,
-    kb_mcmc_control = mcmc_control_given_layout,
-    kb_smc_control = smc_control_given_layout,
-    kb_convergence = convergence_layout,
-    kb_srvm_prior = srvm_prior_given_layout,
-    kb_bark_prior = bark_prior_given_layout,
-    kb_srvm_memory = srvm_memory_layout, kb_label_noise = label_noise_layout,
-    kb_srvm_settings = c(
+remade <- function(x) {
+  if (inherits(x, "kb_srvm_settings")) {
+    check_layout(x, c(
       layout(.columns = length(.object$scaling$x_center)), srvm_settings_layout
-    )
+    ))
+  }
+  maker <- Find(Negate(is.null), lapply(class(x), settings_maker))
+  if (is.null(maker)) {
+    return(x)
+  }
+  settled <- settled_parts(x)
+  parts <- unclass(x)[setdiff(names(x), settled)]
+  arguments <- intersect(names(parts), names(formals(maker)))
+  made <- unclass(do.call(maker, as_given(parts[arguments]), quote = TRUE))
+  made <- made[setdiff(names(made), settled)]
+  refuse_edited(parts, made, arguments)
+  x[names(made)] <- made
+  x
+}
+
+# Parts that constructors set themselves, and misspelled ones
+refuse_edited <- function(parts, made, arguments) {
+  constant <- setdiff(intersect(names(parts), names(made)), arguments)
+  edited <- !mapply(identical, parts[constant], made[constant])
+  if (any(edited)) {
+    kb_abort("{.arg {constant[edited]}} must be left as it is.", "argument")
+  }
+  for (name in setdiff(names(parts), c(arguments, constant))) {
+    near <- nearest_name(name, names(made))
+    if (!is.null(near)) {
+      kb_abort("There is no {.arg {name}}: did you mean {.arg {near}}?",
+        "argument"
+      )
+    }
+  }
+}
+
+# Constructors by class
+settings_maker <- function(class) {
+  switch(class,
+    kb_mcmc_control = mcmc_control, kb_smc_control = smc_control,
+    kb_convergence = convergence, kb_srvm_memory = srvm_memory,
+    kb_srvm_prior = srvm_prior, kb_lambda_gamma = lambda_gamma,
+    kb_ig = ig, kb_fixed = fixed_variance,
+    kb_ig_improper = function(start, multiple) ig_improper(start, multiple),
+    kb_bark_prior = bark_prior, kb_noise_gamma = noise_gamma,
+    kb_noise_improper = noise_improper,
+    kb_centres = function(weights, intercept, sd) {
+      if (is.null(sd)) return(centre_rows(weights, intercept))
+      centre_near_rows(sd, weights, intercept)
+    },
+    kb_kgs_prior = kgs_prior, kb_noise_beta = noise_beta,
+    kb_noise_class = noise_class,
+    kb_kbr_schedule = function(alpha, nu, eps, delta) {
+      kbr_schedule(alpha, nu, eps, delta)
+    },
+    kb_kernel_gaussian = kernel_gaussian, kb_kernel_laplace = kernel_laplace,
+    kb_kernel_matern = kernel_matern,
+    kb_kernel_rational_quadratic = kernel_rational_quadratic,
+    kb_kernel_periodic = kernel_periodic,
+    kb_kernel_polynomial = kernel_polynomial,
+    kb_kernel_linear = kernel_linear, kb_kernel_rotation = kernel_rotation,
+    kb_kernel_constant = kernel_constant, kb_kernel_custom = kernel_custom,
+    kb_kernel_sum = kernel_of_parts("sum"),
+    kb_kernel_product = kernel_of_parts("product"),
+    kb_kernel_dictionary = function(parts) {
+      do.call(kernel_dictionary, check_parts(parts))
+    },
+    kb_td_target = td_target, kb_td_move = td_move,
+    kb_td_rejuvenate = td_rejuvenate
   )
+}
+
+# Parts that stay as they are, though they are no arguments: degrees of freedom
+# that are learned; those that earlier priors lack, which says that they have no
+# lines; and files, whose folders are missed when they are written
+settled_parts <- function(x) {
+  c(
+    if (length(x$df) > 1 && is_df(x$df)) "df",
+    if (inherits(x, "kb_srvm_prior")) setdiff("coef_df", names(x)),
+    if (rlang::is_string(x$checkpoint)) "checkpoint"
+  )
+}
+
+# Of selection, the second number may be left to `n_signals`, and both to their
+# default.
+as_given <- function(parts) {
+  odds <- parts$selection
+  if (is.double(odds) && length(odds) == 2) {
+    if (is.na(odds[[2]])) parts$selection <- odds[[1]]
+    if (identical(odds[[1]], 1) && odds[[2]] %in% c(1, NA)) {
+      parts$selection <- NULL
+    }
+  }
+  parts
 }
 
 # A file name whose folder exists, or NULL; a later `setwd()` does not change

@@ -229,7 +229,9 @@ prior_summary.kb_fit <- function(object, ...) {
 # Priors of all parameters as named strings and numbers
 resolved_prior <- function(fit) {
   if (inherits(fit, "kb_kgs")) {
-    return(fit$settings[c("kernel", "noise", "bias", "nugget")])
+    prior <- fit$settings[c("kernel", "noise", "bias", "nugget", "prior")]
+    prior$prior <- unclass(prior$prior)
+    return(prior)
   }
   prior <- unclass(fit$settings$prior)
   if (inherits(fit, "kb_srvm")) {
@@ -278,7 +280,8 @@ prior_text <- function(value) {
     return(toString(value))
   }
   if (rlang::is_bare_list(value)) {
-    return(toString(vapply(value, prior_text, "")))
+    text <- vapply(value, prior_text, "")
+    return(toString(paste0(sprintf("%s = ", names(text)), text)))
   }
   toString(format(value))
 }

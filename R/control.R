@@ -219,7 +219,7 @@ check_move_fraction <- function(move_fraction) {
 }
 
 check_powers <- function(powers) {
-  if (is.null(powers)) {
+  if (is.null(powers) || identical(powers, numeric())) {
     return(numeric())
   }
   rising <- is.numeric(powers) && length(powers) > 0 && !anyNA(powers) &&
@@ -360,7 +360,7 @@ settled_control <- function(control,
                             length = list(
                               warmup = 1000L, iter = 1000L, thin = 1L
                             )) {
-  check_class(control, "kb_mcmc_control", "`mcmc_control()`")
+  control <- check_class(control, "kb_mcmc_control", "`mcmc_control()`")
   # A goal belongs to an open length.
   if (!is.null(control$iter)) length$until <- NULL
   open <- names(length)[lengths(control[names(length)]) == 0]
@@ -446,10 +446,9 @@ fixed_variance <- function(variance) {
 
 check_variance_prior <- function(x, arg = rlang::caller_arg(x)) {
   # Improper ones come from srvm_prior_paper() alone.
-  if (!inherits(x, c("kb_ig", "kb_fixed"))) {
-    bad_argument(x, arg, "`ig(shape, scale)` or `fixed_variance(variance)`")
-  }
-  x
+  check_class(x, "kb_variance_prior",
+    "`ig(shape, scale)` or `fixed_variance(variance)`", arg
+  )
 }
 
 #' @export

@@ -95,7 +95,6 @@ check_until <- function(until) {
   if (!is.null(until)) {
     check_class(until, "kb_convergence", "NULL or `convergence()`")
   }
-  until
 }
 
 #' Run chains to their end, and then until they have converged

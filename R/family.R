@@ -89,6 +89,11 @@ check_family <- function(family, more = character()) {
       }
     ), family_name_hint(given, c("binomial", srvm_families, more)))
   }
+  for (part in c("family", "link")) {
+    if (!rlang::is_string(family[[part]])) {
+      bad_argument(family[[part]], paste0("family$", part), "a string")
+    }
+  }
   code <- paste0(family$family, "(\"", family$link, "\")")
   if (!code %in% codes) {
     kb_abort(c(

@@ -13,7 +13,7 @@
 #'   (resolved) and `points` (x at the pivots) for new points.
 #' @noRd
 incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8) {
-  check_kernel(kernel)
+  kernel <- check_kernel(kernel)
   x <- check_points(x)
   check_kernel_dimension(kernel, ncol(x))
   rank <- largest_rank(rank, nrow(x))

@@ -78,7 +78,7 @@ width_rows <- 1500
 #' @param t States on the line; `y` observations as the kernel sees them.
 #' @noRd
 regression_kernel <- function(kernel, t, y, settings) {
-  check_kernel(kernel, "kernel_y")
+  kernel <- check_kernel(kernel, "kernel_y")
   check_kernel_dimension(kernel, ncol(y))
   if (!kernel_has(kernel, "median")) {
     return(kernel)

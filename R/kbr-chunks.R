@@ -268,7 +268,7 @@ chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale) {
     rank <- "full"
   }
   build <- function(kernel, side, arg) {
-    check_kernel(kernel, arg)
+    kernel <- check_kernel(kernel, arg)
     refuse_scaled_rotations(kernel, scale, arg)
     check_kernel_dimension(kernel, ncol(pool[[side]]))
     refuse_no_rotations(kernel, pool[[side]], arg)

@@ -352,6 +352,7 @@ kbr_regularisation <- function(eps, delta, n, method) {
     if (!is.null(delta)) {
       bad_argument(delta, "delta", "NULL where `eps` is a schedule")
     }
+    eps <- check_class(eps, "kb_kbr_schedule", "`kbr_schedule()`")
     return(schedule_at(eps, n))
   }
   eps <- if (is.null(eps)) 0.1 / n else check_positive(eps, "eps")
@@ -391,7 +392,7 @@ sample_features <- function(kernel, x, settings, arg) {
     kernel <- check_gram(kernel, arg)
     found <- gram_features(kernel, settings$rank, settings$tol)
   } else {
-    check_kernel(kernel, arg)
+    kernel <- check_kernel(kernel, arg)
     refuse_scaled_rotations(kernel, settings$scale, arg)
     refuse_no_rotations(kernel, x, arg)
     found <- kernel_features(kernel, x, settings$rank, settings$tol)

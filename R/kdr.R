@@ -131,9 +131,9 @@ kdr.default <- function(x, y, k = "auto", kernel_x = kernel_gaussian(),
   y <- check_sample(y)
   check_paired(x, y)
   k <- check_kdr_k(k, ncol(y))
-  check_kernel(kernel_x)
+  kernel_x <- check_kernel(kernel_x)
   check_kernel_dimension(kernel_x, ncol(x))
-  check_smooth_kernel(kernel_y)
+  kernel_y <- check_smooth_kernel(kernel_y)
   check_kernel_dimension(kernel_y, ncol(y))
   settings <- list(
     kernel_x = kernel_x, kernel_y = kernel_y,

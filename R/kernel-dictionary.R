@@ -60,6 +60,7 @@ kernel_dictionary <- function(...) {
       wrong, "...", "kernels, such as `kernel_gaussian()` (see `?kb_kernels`)"
     )
   }
+  kernels <- lapply(kernels, check_kernel, "...")
   if (anyDuplicated(kernels)) {
     twice <- format(kernels[[anyDuplicated(kernels)]])
     kb_abort(c(

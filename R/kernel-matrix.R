@@ -33,7 +33,7 @@
 #' range(eigen(K, symmetric = TRUE, only.values = TRUE)$values)
 #' @export
 kernel_matrix <- function(kernel, x, y = NULL) {
-  check_kernel(kernel)
+  kernel <- check_kernel(kernel)
   x <- check_points(x)
   if (!is.null(y)) {
     y <- check_points(y)

@@ -78,7 +78,7 @@
 #' @export
 kernel_mean <- function(x, kernel = kernel_gaussian(), weights = NULL) {
   x <- check_some_points(x)
-  check_kernel(kernel)
+  kernel <- check_kernel(kernel)
   check_kernel_dimension(kernel, ncol(x))
   weights <- check_signed_weights(weights, nrow(x))
   new_kernel_mean(x, weights, kernel_resolve(kernel, x))

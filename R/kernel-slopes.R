@@ -62,7 +62,7 @@ squared_distances <- function(y, z) {
 
 # Has the kernel a gradient everywhere that kernel_slopes() knows?
 check_smooth_kernel <- function(kernel, arg = rlang::caller_arg(kernel)) {
-  check_kernel(kernel, arg)
+  kernel <- check_kernel(kernel, arg)
   if (!has_slopes(kernel)) {
     bad_argument(kernel, arg, paste(
       "made of smooth kernels: Gaussian, Matern with nu of 3/2 or 5/2,",

@@ -195,11 +195,9 @@ check_bandwidth <- function(bandwidth, median = TRUE) {
 
 # Is it a kernel?
 check_kernel <- function(x, arg = rlang::caller_arg(x)) {
-  if (missing(x) || !inherits(x, "kb_kernel") || !is_resolved(x, NULL)) {
-    bad_argument(
-      x, arg, "a kernel, such as `kernel_gaussian()` (see `?kb_kernels`)"
-    )
-  }
+  wanted <- "a kernel, such as `kernel_gaussian()` (see `?kb_kernels`)"
+  x <- check_class(x, "kb_kernel", wanted, arg)
+  if (!is_resolved(x, NULL)) bad_argument(x, arg, wanted)
   x
 }
 
@@ -208,7 +206,8 @@ check_kernels <- function(x, arg = rlang::caller_arg(x)) {
   if (inherits(x, "kb_kernel")) {
     return(list(check_kernel(x, arg)))
   }
-  good <- is.list(x) && length(x) > 0 && all(vapply(x, is_resolved, NA, NULL))
+  good <- is.list(x) && length(x) > 0 &&
+    all(vapply(x, inherits, NA, "kb_kernel"))
   if (!good) {
     bad_argument(
       x, arg, paste(
@@ -217,7 +216,7 @@ check_kernels <- function(x, arg = rlang::caller_arg(x)) {
       )
     )
   }
-  unname(x)
+  unname(lapply(x, check_kernel, arg))
 }
 
 # Sums and products ----------------------------------------------------------
@@ -254,6 +253,12 @@ as_kernel <- function(x) {
   }
   new_kernel("constant", value = check_number(x, lower = 0, arg = "number"))
 }
+
+kernel_of_parts <- function(type) {
+  function(parts) new_kernel(type, parts = check_parts(parts))
+}
+
+check_parts <- function(parts) lapply(parts, check_kernel, "parts")
 
 # Printing -------------------------------------------------------------------
 

@@ -45,8 +45,8 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   noise <- check_label_noise(noise, classes)
   bias <- check_number(bias, 0)
   nugget <- check_nugget(nugget)
-  check_class(prior, "kb_kgs_prior", "`kgs_prior()`")
-  check_kernel(kernel)
+  prior <- check_class(prior, "kb_kgs_prior", "`kgs_prior()`")
+  kernel <- check_kernel(kernel)
   class_weights <- check_class_weights(class_weights, levels(mould$y))
   copies <- label_weights(
     list(class_weights = class_weights), mould$y, mould$weights

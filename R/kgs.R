@@ -231,8 +231,8 @@ kgs.logical <- kgs.matrix
 kgs_fit <- function(mould, given, called, started) {
   progress <- check_progress(given$progress)
   seed <- draw_seed(given$seed)
-  check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
-    arg = "control"
+  given$control <- check_class(given$control, "kb_mcmc_control",
+    "`mcmc_control()`", "control"
   )
   given <- kgs_defaults(given, ncol(mould$x), nlevels(mould$y))
   settings <- call_with(kgs_settings, given, mould = mould)

@@ -49,6 +49,7 @@ new_label_noise <- function(a, b, kind) {
 #' @noRd
 check_label_noise <- function(noise, classes) {
   guessing <- (classes - 1) / classes
+  if (inherits(noise, "kb_noise_fixed")) noise <- unclass(noise)$rate
   if (is.numeric(noise)) {
     known <- length(noise) == 1 && is.finite(noise) && noise >= 0 &&
       noise < guessing
@@ -62,7 +63,7 @@ check_label_noise <- function(noise, classes) {
       class = c("kb_noise_fixed", "kb_label_noise")
     ))
   }
-  check_class(noise, "kb_label_noise",
+  noise <- check_class(noise, "kb_label_noise",
     "`noise_beta()`, `noise_class()` or a number"
   )
   if (noise$kind == "class" && classes > 2) {

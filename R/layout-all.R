@@ -153,11 +153,6 @@ smc_settings_layout <- c(layout(
 
 smc_control_layout <- c(layout(particles = counts(1, 1)), smc_settings_layout)
 
-# As the user gives it: their number may be left open
-smc_control_given_layout <- c(
-  layout(particles = maybe(counts(1, 1))), smc_settings_layout
-)
-
 convergence_layout <- layout(
   rhat = numbers(1, 1), ess = positive(1), max_iter = counts(1, 1)
 )
@@ -172,12 +167,6 @@ mcmc_settings_layout <- c(layout(
 mcmc_control_layout <- c(layout(
   warmup = counts(), iter = counts(1, 1, .Machine$integer.max - warmup),
   thin = counts(1, 1, iter)
-), mcmc_settings_layout)
-
-# As the user gives it: lengths may be left open
-mcmc_control_given_layout <- c(layout(
-  warmup = maybe(counts()), iter = maybe(counts(1, 1)),
-  thin = maybe(counts(1, 1))
 ), mcmc_settings_layout)
 
 # Summaries of dropped rows, see srvm-past.R

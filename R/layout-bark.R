@@ -62,30 +62,6 @@ bark_prior_layout <- c(layout(
   noise_precision = where(isTRUE(noise_fixed), positive())
 ), option_layouts("told_layout"))
 
-# As the user gives it
-bark_prior_given_layout <- c(layout(
-  type = strings(1, bark_types), alpha = positive(), eps = maybe(positive()),
-  gamma = numbers(1, 0), scales = maybe(positive(2)), selection = maybe(such_that(
-    function(v) is.double(v) && length(v) == 2 && all(is.na(v) | v > 0),
-    "two positive numbers"
-  )),
-  n_signals = maybe(positive()), noise = maybe(such_that(
-    is_noise_prior, "a prior of the noise"
-  ))
-), option_layouts("given_layout"))
-
-is_noise_prior <- function(prior) {
-  if (!inherits(prior, "kb_noise_prior")) {
-    return(is_variance_prior(prior))
-  }
-  improper <- inherits(prior, "kb_noise_improper")
-  least <- if (improper) 0 else .Machine$double.xmin
-  all(vapply(unclass(prior)[c("shape", "rate")], function(v) {
-    is.double(v) && length(v) == 1 &&
-      is_within(v, list(lower = least, upper = Inf))
-  }, NA))
-}
-
 # Runs -------------------------------------------------------------------------
 
 bark_run_layout <- layout(

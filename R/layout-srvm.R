@@ -95,29 +95,17 @@ srvm_prior_layout <- layout(
     is.null(p) || is.double(p) && is_within(p, list(lower = 0, upper = Inf)) &&
       sum(p) > 0
   }, "weights of the kernels"),
-  df = such_that(function(df) {
-    is.null(df) || is.double(df) && length(df) > 0 && isTRUE(all(df > 0)) &&
-      (length(df) == 1 || all(is.finite(df)))
-  }, "a positive number or Inf, or positive numbers"),
+  df = such_that(is_df, "a positive number or Inf, or positive numbers"),
   ard = maybe(positive(1)), linear = maybe(numbers(1, 0)),
   coef_df = such_that(function(df) {
     is.null(df) || is.double(df) && length(df) == 1 && isTRUE(df >= 0.5)
   }, "a number of at least 0.5, or Inf")
 )
 
-# As given by the user: values that depend on the data are open
-srvm_prior_given_layout <- local({
-  given <- utils::modifyList(srvm_prior_layout, layout(scaled = flags()))
-  given["lambda"] <- layout(such_that(
-    function(v) is.null(v) || is_count_prior(v),
-    "NULL, a positive number or `lambda_gamma()`"
-  ))
-  given[c("noise", "coef")] <- rep(layout(such_that(
-    function(prior) is.null(prior) || is_variance_prior(prior, TRUE),
-    "NULL or a prior of a variance"
-  )), 2)
-  given
-})
+is_df <- function(df) {
+  is.null(df) || is.double(df) && length(df) > 0 && isTRUE(all(df > 0)) &&
+    (length(df) == 1 || all(is.finite(df)))
+}
 
 is_count_prior <- function(lambda) {
   wanted <- if (inherits(lambda, "kb_lambda_gamma")) 2 else 1
@@ -126,18 +114,13 @@ is_count_prior <- function(lambda) {
     is_within(lambda, list(lower = .Machine$double.xmin, upper = Inf))
 }
 
-#' @param given May its starting value be open?
-#' @noRd
-is_variance_prior <- function(prior, given = FALSE) {
+is_variance_prior <- function(prior) {
   if (!inherits(prior, "kb_variance_prior") || !is.list(prior)) {
     return(FALSE)
   }
   least <- if (inherits(prior, "kb_ig_improper")) 0 else .Machine$double.xmin
   needed <- if (inherits(prior, "kb_fixed")) "variance" else c("shape", "scale")
-  if (inherits(prior, "kb_ig_improper") &&
-    !(given && is.null(unclass(prior)$start))) {
-    needed <- c(needed, "start")
-  }
+  if (inherits(prior, "kb_ig_improper")) needed <- c(needed, "start")
   all(vapply(unclass(prior)[needed], function(v) {
     is.double(v) && length(v) == 1 &&
       is_within(v, list(lower = least, upper = Inf))

@@ -51,7 +51,7 @@ mmd_test <- function(x, y, kernel = kernel_gaussian(), permutations = 999,
   x <- check_sample(x)
   y <- check_sample(y)
   check_same_columns(x, y)
-  check_kernel(kernel)
+  kernel <- check_kernel(kernel)
   check_kernel_dimension(kernel, ncol(x))
   permutations <- check_count(permutations, 1)
   unbiased <- check_flag(unbiased)

@@ -70,12 +70,9 @@ refuse_improper <- function(rate) {
 }
 
 check_noise <- function(x, arg = rlang::caller_arg(x)) {
-  if (!inherits(x, c("kb_noise_prior", "kb_ig", "kb_fixed"))) {
-    bad_argument(
-      x, arg, "NULL, `noise_gamma(shape, rate)` or `fixed_variance(variance)`"
-    )
-  }
-  x
+  check_class(x, c("kb_noise_prior", "kb_ig", "kb_fixed"),
+    "NULL, `noise_gamma(shape, rate)` or `fixed_variance(variance)`", arg
+  )
 }
 
 #' @export

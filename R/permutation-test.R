@@ -41,7 +41,7 @@ permuted_block <- function(block, shared) shared$statistic(block)
 
 # A kernel of points x, its bandwidths numbers
 sample_kernel <- function(kernel, x, arg) {
-  check_kernel(kernel, arg)
+  kernel <- check_kernel(kernel, arg)
   check_kernel_dimension(kernel, ncol(x))
   kernel_resolve(kernel, x)
 }

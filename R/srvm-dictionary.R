@@ -4,6 +4,9 @@
 
 # The dictionary of a fit's model, given the points x
 srvm_dictionary <- function(dictionary, x) {
+  dictionary <- check_class(dictionary, "kb_kernel_dictionary",
+    "`kernel_dictionary()`", "kernel"
+  )
   if (any(vapply(dictionary$parts, kernel_has, NA, "ard"))) refuse_ard_part()
   kernels <- srvm_kernels(dictionary$parts, x)
   if (inherits(kernels, "kb_kernel")) kernels <- list(kernels)

@@ -5,8 +5,8 @@
 # Settings that are determined by the data at the first call
 srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
                           control) {
-  check_class(prior, "kb_srvm_prior", "`srvm_prior()`")
-  check_class(memory, "kb_srvm_memory", "`srvm_memory()`")
+  prior <- check_class(prior, "kb_srvm_prior", "`srvm_prior()`")
+  memory <- check_class(memory, "kb_srvm_memory", "`srvm_memory()`")
   scale <- check_scale(scale)
   intercept <- check_flag(intercept)
   if (is.null(kernel)) kernel <- default_kernel(prior, control, memory)
@@ -19,9 +19,12 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
     prior <- probit_prior(prior)
   }
   # A linear kernel is to be linear in the predictors.
-  ard <- !is_dictionary(kernel) &&
-    any(vapply(check_kernels(kernel), is_ard, NA))
-  logs <- isTRUE(scale) && ard
+  if (!is_dictionary(kernel)) {
+    kernels <- check_kernels(kernel)
+    kernel <- if (inherits(kernel, "kb_kernel")) kernels[[1]] else kernels
+  }
+  logs <- isTRUE(scale) && !is_dictionary(kernel) &&
+    any(vapply(kernels, is_ard, NA))
   scaling <- scaling_learn(
     mould$x, given, !isFALSE(scale),
     logs & may_take_logs(mould)
@@ -267,7 +270,7 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
                        df = Inf, ard = 1, linear = NULL, coef_df = Inf) {
   scaled <- check_flag(scaled)
   df <- check_df(df, scaled)
-  if (scaled && inherits(noise, "kb_fixed")) {
+  if (scaled && inherits(noise, c("kb_fixed", "kb_ig_improper"))) {
     kb_abort(c(
       "{.arg noise} must be {.fn ig} in the scaled form, which integrates it
        out.",
@@ -276,6 +279,7 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
            {.arg coef}: use {.code scaled = FALSE}."
     ), "argument", argument = "noise")
   }
+  refuse_one_improper(noise, coef)
   structure(
     list(
       lambda = if (!is.null(lambda)) check_lambda(lambda),
@@ -291,6 +295,18 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
     ),
     class = "kb_srvm_prior"
   )
+}
+
+refuse_one_improper <- function(noise, coef) {
+  improper <- vapply(list(noise, coef), inherits, NA, "kb_ig_improper")
+  if (improper[[1]] != improper[[2]]) {
+    kb_abort(c(
+      "{.arg noise} and {.arg coef} must be priors from {.fn ig} or
+       {.fn fixed_variance}.",
+      x = "{.arg {c('noise', 'coef')[improper]}} is from
+           {.fn srvm_prior_paper}."
+    ), "argument", argument = c("noise", "coef")[improper])
+  }
 }
 
 #' @param shape,rate Of a gamma distribution with mean `shape / rate`, positive
@@ -309,7 +325,7 @@ lambda_gamma <- function(shape, rate) {
 
 check_lambda <- function(lambda) {
   if (inherits(lambda, "kb_lambda_gamma")) {
-    return(lambda)
+    return(check_class(lambda, "kb_lambda_gamma", "`lambda_gamma()`"))
   }
   if (identical(lambda, "learn")) {
     return(lambda_gamma(1, 0.1))
@@ -384,6 +400,7 @@ ig_improper <- function(start, multiple, arg = rlang::caller_arg(start)) {
   if (!is.null(start)) {
     start <- check_number(start, 0, open = TRUE, arg = arg)
   }
+  multiple <- check_number(multiple, 0, open = TRUE)
   structure(
     c(list(shape = 0, scale = 0, multiple = multiple), list(start = start)),
     class = c("kb_ig_improper", "kb_variance_prior")

@@ -477,7 +477,7 @@ check_srvm_control <- function(control, method) {
       i = "For that sampler use {.code method = \"{other}\"}."
     ), "argument", argument = "control")
   }
-  check_class(control, paste0("kb_", method, "_control"),
+  control <- check_class(control, paste0("kb_", method, "_control"),
     paste0("`", method, "_control()`"),
     arg = "control"
   )

@@ -142,8 +142,11 @@ td_target <- function(log_density, initial, rejuvenate = NULL) {
 }
 
 check_rejuvenate_of <- function(x, powers) {
-  if (inherits(x, "kb_td_rejuvenate") || is.null(x)) {
-    return(x)
+  if (is.null(x)) {
+    return(NULL)
+  }
+  if (inherits(x, "kb_td_rejuvenate")) {
+    return(check_value(x, "made by `td_rejuvenate()`", "rejuvenate"))
   }
   if (!is.function(x)) {
     bad_argument(
@@ -219,7 +222,7 @@ check_td_moves <- function(moves) {
       moves, "moves", "a list of `td_move()` with distinct names"
     )
   }
-  moves
+  lapply(moves, check_value, "a list of `td_move()`", "moves")
 }
 
 # The move of states that stay as they are

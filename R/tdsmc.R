@@ -209,7 +209,7 @@ check_steps <- function(steps, data, lower = 1) {
 
 # Settings that would be ignored are refused
 check_td_control <- function(control, target) {
-  check_class(control, "kb_smc_control", "`smc_control()`", arg = "control")
+  control <- check_class(control, "kb_smc_control", "`smc_control()`")
   default <- smc_control()
   idle <- c(
     "proposal", "n_moves", "move_fraction", "threads", "sweep_every",

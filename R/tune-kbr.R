@@ -158,7 +158,7 @@ check_grid <- function(x, arg) {
 
 # Bandwidths are those of all pairs, in every fold
 resolve_tuned <- function(kernel, x, scale, arg) {
-  check_kernel(kernel, arg)
+  kernel <- check_kernel(kernel, arg)
   check_kernel_dimension(kernel, ncol(x))
   kernel_resolve(kernel, scaling_x(scaling_learn(x, factor(), scale), x))
 }

@@ -73,6 +73,12 @@ test_that("priors print themselves", {
     seed = 1
   )
   expect_output(print(rstantools::prior_summary(chain)), "noise: ig\\(")
+  classes <- data.frame(x = data$x, c = factor(rep(c("a", "b"), 10)))
+  given <- kgs_prior(ard_sd = 0.6)
+  signs <- kgs(c ~ x, classes, prior = given, control = tiny_chains(), seed = 1)
+  told <- rstantools::prior_summary(signs)
+  expect_identical(told$prior$prior, unclass(given))
+  expect_output(print(told), "prior: nugget = 0.25, .*, ard_sd = 0.6")
   expect_error(
     rstantools::prior_summary(kbr(data$x, data$y)),
     class = "kb_error_not_defined"
