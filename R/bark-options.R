@@ -29,7 +29,10 @@ bark_options <- list(
   df = list(
     used = function(df) !(is.null(df) || identical(df, Inf)),
     check = function(df, options) {
-      if (is.null(df) || identical(df, "learned")) df else check_df(df, FALSE)
+      if (is.null(df) || identical(df, "learned")) {
+        return(df)
+      }
+      check_df(df, FALSE, "learned")
     },
     truncation = FALSE, shapes = FALSE,
     told = function(df, n, p) {

@@ -247,7 +247,8 @@ mould_hmm <- function(states, observations, log_likelihood) {
     )
   }
   n <- NROW(states)
-  seen <- stats::complete.cases(observations)
+  table <- is.atomic(observations) || is.data.frame(observations)
+  seen <- if (table) complete_cases(observations)
   if (length(seen) != n || all(seen) || !any(seen)) {
     return(mould(observations, states))
   }

@@ -58,7 +58,8 @@ mixed_layout <- layout(
   names = maybe(strings(NULL)),
   linear_columns = counts(NULL, 1, wide),
   offset_column = such_that(function(v) {
-    length(v) < 2 && all(v %in% seq_len(wide))
+    (is.null(v) || is.numeric(v)) && length(v) < 2 &&
+      all(v %in% seq_len(wide))
   }, "at most one column"),
   linear = maybe(holds(layout(
     terms = such_that(function(v) inherits(v, "terms"), "terms"),

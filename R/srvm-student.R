@@ -4,12 +4,12 @@
 
 #' @return Degrees of freedom, several if they are learned.
 #' @noRd
-check_df <- function(df, scaled) {
+check_df <- function(df, scaled, learn = "learn") {
   given <- df
-  if (identical(df, "learn")) {
+  if (identical(df, learn)) {
     df <- learned_df
   } else if (is.character(df)) {
-    bad_argument(df, "df", "a number above 0, Inf or \"learn\"")
+    bad_argument(df, "df", sprintf("a number above 0, Inf or \"%s\"", learn))
   } else if (!identical(df, Inf)) {
     df <- check_number(df, 0, open = TRUE)
   }

@@ -164,7 +164,10 @@ refuse_infinite <- function(x, arg) {
 # Raw vectors, which functions of a formula may need, have no missing values
 complete_cases <- function(x) {
   if (is.data.frame(x)) x <- x[!vapply(x, is.raw, NA)]
-  if (length(x) == 0) rep(TRUE, NROW(x)) else stats::complete.cases(x)
+  if (length(x) == 0 || is.raw(x)) {
+    return(rep(TRUE, NROW(x)))
+  }
+  stats::complete.cases(x)
 }
 
 #' "omit" or "fail", also as functions or names of the stats package

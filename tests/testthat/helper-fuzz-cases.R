@@ -22,6 +22,10 @@ pairs_of <- function(n = 25) {
   data.frame(x = x, y = x + rnorm(n, sd = 0.3))
 }
 
+dependence_of <- function(fit, newdata) {
+  partial_dependence(fit, colnames(newdata)[[1]], n = 3)
+}
+
 #' The queries for every fit
 common_questions <- function(newdata) {
   list(
@@ -36,7 +40,14 @@ common_questions <- function(newdata) {
     diagnostics = function(fit) print(diagnostics(fit)),
     augment = function(fit) generics::augment(fit, newdata = newdata),
     logLik = function(fit) logLik(fit), simulate = function(fit) simulate(fit),
-    draws = function(fit) predict(fit, newdata, type = "draws")
+    draws = function(fit) predict(fit, newdata, type = "draws"),
+    frame = function(fit) model.frame(fit),
+    stored = function(fit) {
+      file <- tempfile()
+      on.exit(unlink(file))
+      saveRDS(fit, file)
+      print(read_checkpoint(file))
+    }
   )
 }
 
@@ -59,20 +70,12 @@ bark_questions <- function(newdata) {
     model_size = function(fit) model_size(fit),
     coef = function(fit) coef(fit, draw = 1),
     interval = function(fit) {
-      predict(fit, newdata, type = "link", interval = "credible")
+      predict(fit, newdata, interval = "credible")
     },
-    partial = function(fit) partial_dependence(fit, points = 3),
+    partial = function(fit) dependence_of(fit, newdata),
     evidence = function(fit) {
       evidence(fit, n_temps = 2, warmup = 2, iter = 4, chains = 1, seed = 1)
     }
-  ))
-}
-
-# Of families that have no evidence
-family_questions <- function(newdata) {
-  c(bark_questions(newdata), list(
-    residuals = function(fit) residuals(fit, type = "quantile", seed = 1),
-    log_lik = function(fit) logLik(fit)
   ))
 }
 
@@ -119,13 +122,23 @@ kbr_questions <- function(newdata) {
     force(type)
     function(fit) predict(fit, newdata, type = type)
   })
-  c(common_questions(newdata), stats::setNames(asked, types), list(
+  common <- common_questions(newdata)
+  common$plot <- function(fit) plot(fit, newdata[1, , drop = FALSE])
+  c(common, stats::setNames(asked, types), list(
     update = function(fit) update(fit, eps = 0.1),
     prior = function(fit) {
       update(fit, prior = list(points = matrix(0:1 / 2, 2)))
     },
     density = function(fit) {
       predict(fit, newdata, type = "density", at = c(0, 1))
+    },
+    calibrate = function(fit) calibrate(fit, folds = 3),
+    partial = function(fit) dependence_of(fit, newdata),
+    check = function(fit) {
+      print(posterior_predictive_check(fit, newdata[1, , drop = FALSE],
+        simulator = function(x) newdata[rep(1, NROW(x)), , drop = FALSE],
+        ndraws = 20, seed = 1
+      ))
     }
   ))
 }
@@ -182,9 +195,33 @@ a_turning_filter <- function() {
   kbr_filter(a_turning_hmm(), y, times = 1:3 + 0, inputs = matrix(0, 3, 1))
 }
 
+quietly <- function(expr) suppressWarnings(suppressMessages(expr))
+
+fit_case <- function(fit, questions) {
+  force(questions)
+  function() list(fit = quietly(fit()), questions = questions)
+}
+
+#' Cases of the same queries: calls by name, evaluated when a case is made
+cases_of <- function(questions, ...) {
+  calls <- eval(substitute(alist(...)))
+  data <- parent.frame()
+  lapply(calls, function(call) {
+    fit_case(function() eval(call, data), questions)
+  })
+}
+
+tiny_fit <- function(f, ..., control = tiny_chains()) {
+  f(..., control = control, seed = 1)
+}
+
+tiny_srvm <- function(..., control = smc_control(12, n_moves = 2),
+                          kernel = kernel_gaussian(0.3)) {
+  srvm(..., kernel = kernel, control = control, seed = 1)
+}
+
 #' Each makes a fit with queries, or a function with valid arguments
 fuzz_cases <- function() {
-  quiet <- function(expr) suppressWarnings(expr)
   sinc <- sim_sinc(20, seed = 1)
   new <- sim_sinc(3, seed = 2)
   circle <- two_columns()
@@ -194,202 +231,207 @@ fuzz_cases <- function() {
     x = sinc$x, z = (1:20) / 20, g = rep(letters[1:4], 5), k = rep(0:4, 4),
     w = rep(1:2, 10)
   )
+  counted$times <- structure(cbind(counted$k + 1, rep(c(1, 0), 10)),
+    dimnames = list(NULL, c("time", "status")), type = "right", class = "Surv"
+  )
+  some <- counted[1:3, ]
   small <- smc_control(particles = 12, n_moves = 2)
-  fit_case <- function(fit, questions) {
-    force(questions)
-    function() list(fit = quiet(fit()), questions = questions)
-  }
+  k <- kernel_gaussian(0.3)
+  laplace <- kernel_laplace(0.5)
+  bounded <- srvm_memory(window = 12, candidates = 8, keep_rows = 14)
+  moves <- tiny_chains(n_moves = 3)
   call_case <- function(f, ...) {
     arguments <- list(...)
     function() list(f = f, arguments = arguments)
   }
-  k <- kernel_gaussian(0.3)
+  chain_sums <- function(newdata, sums) {
+    c(chain_questions(newdata), srvm_questions(newdata)[sums])
+  }
   c(
+    cases_of(srvm_questions(new),
+      srvm = tiny_srvm(y ~ x, sinc),
+      srvm_bounded = tiny_srvm(y ~ x, sinc,
+        prior = srvm_prior(linear = 1), memory = bounded
+      ),
+      srvm_stream = update(
+        tiny_srvm(y ~ x, sinc, memory = bounded), sim_sinc(9, seed = 3)
+      ),
+      srvm_average = tiny_srvm(y ~ x, sinc,
+        kernel = list(k, laplace),
+        control = smc_control(12, n_moves = 2, ancestry = "full")
+      ),
+      srvm_sharing = shared_particles(list(k, laplace)),
+      srvm_student = tiny_srvm(y ~ x, sinc,
+        kernel = kernel_dictionary(k, kernel_linear()),
+        prior = srvm_prior(df = 4)
+      ),
+      srvm_orders = tiny_srvm(y ~ x, sinc,
+        prior = srvm_prior_paper(), order = "random",
+        control = smc_control(12, n_moves = 2, replicates = 2)
+      ),
+      srvm_forgetting = tiny_srvm(y ~ x, sinc,
+        kernel = kernel_periodic(2, 1) + kernel_constant(), intercept = FALSE,
+        memory = srvm_memory(forgetting = 0.9)
+      )
+    ),
+    cases_of(c(srvm_questions(new), list(
+      more = function(fit) {
+        update(fit, new, weights = 1:3, time_limit = 1, progress = FALSE)
+      },
+      partial = function(fit) dependence_of(fit, new),
+      effects = function(fit) exposure_effects(fit, "overall", quantiles = 0.8)
+    )),
+      srvm_offset = tiny_srvm(y ~ x + offset(x / 4), sinc,
+        weights = x^2 + 1, memory = bounded
+      )
+    ),
+    cases_of(srvm_questions(few),
+      srvm_probit = tiny_srvm(y ~ ., circle)
+    ),
+    cases_of(srvm_questions(some),
+      srvm_ard = tiny_srvm(k ~ x + z, counted,
+        kernel = kernel_matern("ard"), prior = srvm_prior(coef_df = 3)
+      ),
+      srvm_factors = tiny_srvm(k ~ x * z + g, counted)
+    ),
+    cases_of(chain_sums(new, c("model_size", "coef", "interval", "sigma")),
+      srvm_mcmc = tiny_srvm(y ~ x, sinc, method = "mcmc", control = moves)
+    ),
+    cases_of(chain_sums(few, "model_size"),
+      srvm_probit_mcmc = tiny_srvm(y ~ ., circle,
+        kernel = kernel_matern("ard"), method = "mcmc",
+        prior = srvm_prior(coef_df = 3), control = moves
+      )
+    ),
+    cases_of(chain_sums(new, c("model_size", "interval", "sigma")),
+      srvm_student_mcmc = tiny_srvm(y ~ x, sinc,
+        method = "mcmc", prior = srvm_prior(df = "learn"), control = moves
+      )
+    ),
+    cases_of(chain_sums(some, c("model_size", "interval", "sigma")),
+      srvm_ard_mcmc = tiny_srvm(k ~ x + z, counted,
+        kernel = kernel_matern("ard"), method = "mcmc", control = moves
+      )
+    ),
+    cases_of(kbr_questions(data.frame(y = c(-1, 0, 1))),
+      kbr = kbr(x ~ y, pairs_of(), seed = 1),
+      kbr_two = kbr(cbind(x, x^2) ~ y, pairs_of(), seed = 1),
+      kbr_bounds = kbr(cbind(a = pnorm(x), b = x^2) ~ y, pairs_of(),
+        support = rbind(0, c(1, Inf)), seed = 1
+      ),
+      kbr_rounds = kbr(
+        kbr_simulate(stats::rnorm, function(x) {
+          cbind(y = x + stats::rnorm(length(x)))
+        }, n = 40, rounds = 2, observation = 0.5, seed = 1),
+        seed = 1
+      ),
+      kbr_chunked = kbr(
+        kbr_chunks(function(i) as.list(pairs_of()), 2), rank = 6, seed = 1
+      ),
+      kbr_rule = kbr(x ~ y, pairs_of(), method = "kbr", rank = 6, seed = 1)
+    ),
+    cases_of(kbr_questions(cbind(y = c(-1, 0, 1), square = c(1, 0, 1))),
+      kbr_summaries = kbr(
+        pairs_of()["x"], with(pairs_of(), cbind(y, square = y^2)),
+        summaries = "learn", seed = 1
+      )
+    ),
+    cases_of(bark_questions(new),
+      bark = tiny_fit(bark, y ~ x, sinc, control = tiny_chains(n_temps = 2)),
+      bark_paper = tiny_fit(bark, y ~ x, sinc,
+        prior = bark_prior_paper(), control = tiny_chains(n_temps = 2)
+      ),
+      bark_student = tiny_fit(bark, y ~ x, sinc,
+        prior = bark_prior_paper(df = 4, own_scales = TRUE)
+      ),
+      bark_truncated = tiny_fit(bark, y ~ x, sinc,
+        prior = bark_prior_paper(approximation = "truncation")
+      ),
+      bark_df = tiny_fit(bark, y ~ x, sinc,
+        prior = bark_prior_paper(df = "learned"),
+        control = tiny_chains(thin = 2)
+      )
+    ),
+    cases_of(c(bark_questions(new), list(
+      sigma = function(fit) predict(fit, new, type = "sigma")
+    )), bark_varying = tiny_fit(bark, y ~ x, sinc, sigma = ~x)),
+    cases_of(bark_questions(some),
+      bark_slopes = tiny_fit(bark, k ~ x + (1 + z | g) + (1 | w), counted),
+      bark_lines = tiny_fit(bark, k ~ kernels(x, z) + x + g, counted,
+        sigma = ~z, weights = w
+      ),
+      bark_directions = tiny_fit(bark, k ~ x * z + g + offset(w), counted,
+        prior = bark_prior(directions = 2)
+      ),
+      bark_counts = tiny_fit(bark,
+        k ~ kernels(x) + z + (1 | g) + offset(z), counted,
+        family = "negbinomial"
+      ),
+      bark_poisson = tiny_fit(bark, k ~ x + (z | g), counted,
+        family = "poisson", weights = w
+      ),
+      bark_trials = tiny_fit(bark, cbind(k, 9 - k) ~ x, counted,
+        family = binomial(), weights = w
+      )
+    ),
+    cases_of(c(bark_questions(some), list(
+      survival = function(fit) {
+        predict(fit, some, type = "survival", times = 1:2)
+      }
+    )),
+      bark_times = tiny_fit(bark, times ~ x, counted),
+      bark_lognormal = tiny_fit(bark, times ~ x + (1 | g), counted,
+        family = "lognormal"
+      )
+    ),
+    cases_of(bark_questions(few),
+      bark_logit = tiny_fit(bark, y ~ ., circle, family = binomial()),
+      bark_probit = tiny_fit(bark, y ~ ., circle,
+        family = binomial("probit")
+      )
+    ),
+    cases_of(bark_questions(three[1:3, ]),
+      bark_ordered = tiny_fit(bark, ordered(y) ~ ., three),
+      bark_ordered_weights = tiny_fit(bark, ordered(y) ~ ., three,
+        weights = rep(1:2, 12)
+      ),
+      bark_classes = tiny_fit(bark, y ~ ., three),
+      bark_multinomial = tiny_fit(bark, y ~ ., three, family = "multinomial")
+    ),
+    cases_of(kgs_questions(few),
+      kgs = tiny_fit(kgs, y ~ ., circle, nugget = 0),
+      kgs_block = tiny_fit(kgs, y ~ ., circle,
+        nugget = 0.2, method = "block"
+      ),
+      kgs_ard = tiny_fit(kgs, y ~ ., circle,
+        kernel = kernel_gaussian("ard"), nugget = "learn",
+        prior = kgs_prior(ard_sd = 2)
+      ),
+      kgs_weights = tiny_fit(kgs, y ~ ., circle,
+        weights = rep(1:2, 12), bias = 2
+      )
+    ),
+    cases_of(c(kgs_questions(few), noisy_questions),
+      kgs_noisy = tiny_fit(kgs, y ~ ., circle, noise = noise_class(1, 9))
+    ),
+    cases_of(kgs_questions(three[1:3, ]),
+      kgs_classes = tiny_fit(kgs, y ~ ., three,
+        method = "coordinate", rank = 8
+      )
+    ),
+    cases_of(c(kgs_questions(three[1:3, ]), noisy_questions),
+      kgs_noisy_classes = tiny_fit(kgs, y ~ ., three,
+        kernel = kernel_gaussian("median"), rank = 8
+      )
+    ),
     list(
       bad_calls = function() {
-        list(fits = quiet(list(
-          srvm(y ~ x, sinc, kernel = k, control = small, seed = 1),
-          bark(y ~ x, sinc, control = tiny_chains(), seed = 1),
-          kgs(y ~ ., circle, nugget = 0, control = tiny_chains(), seed = 1),
+        list(fits = quietly(list(
+          tiny_srvm(y ~ x, sinc), tiny_fit(bark, y ~ x, sinc),
+          tiny_fit(kgs, y ~ ., circle, nugget = 0),
           kbr(x ~ y, pairs_of(), seed = 1)
         )))
       },
-      srvm = fit_case(function() {
-        srvm(y ~ x, sinc, kernel = k, control = small, seed = 1)
-      }, srvm_questions(new)),
-      srvm_bounded = fit_case(function() {
-        srvm(y ~ x, sinc,
-          kernel = k, prior = srvm_prior(linear = 1), seed = 1, control = small,
-          memory = srvm_memory(window = 12, candidates = 8, keep_rows = 14)
-        )
-      }, srvm_questions(new)),
-      srvm_offset = fit_case(function() {
-        srvm(y ~ x + offset(x / 4), sinc,
-          kernel = k, seed = 1, control = small, weights = x^2 + 1,
-          memory = srvm_memory(window = 12, candidates = 8, keep_rows = 14)
-        )
-      }, c(srvm_questions(new), list(
-        more = function(fit) {
-          update(fit, new, weights = 1:3, time_limit = 1, progress = FALSE)
-        },
-        partial = function(fit) partial_dependence(fit, points = 3)
-      ))),
-      srvm_average = fit_case(function() {
-        srvm(y ~ x, sinc,
-          kernel = list(k, kernel_laplace(0.5)), seed = 1,
-          control = smc_control(12, n_moves = 2, ancestry = "full")
-        )
-      }, srvm_questions(new)),
-      srvm_sharing = fit_case(function() {
-        fit <- srvm(y ~ x, sim_sinc(50, seed = 1),
-          kernel = list(k, kernel_laplace(0.5)), seed = 1,
-          control = smc_control(100, n_moves = 1, time_limit = 1e-6)
-        )
-        # Stopped when the pilot has ended.
-        while (is.null(fit$sharing$shares)) {
-          fit <- update(fit, time_limit = 1e-6)
-        }
-        fit$control$time_limit <- Inf
-        fit
-      }, srvm_questions(new)),
-      srvm_probit = fit_case(function() {
-        srvm(y ~ ., circle, kernel = k, control = small, seed = 1)
-      }, srvm_questions(few)),
-      srvm_student = fit_case(function() {
-        srvm(y ~ x, sinc,
-          kernel = kernel_dictionary(k, kernel_linear()), control = small,
-          prior = srvm_prior(df = 4), seed = 1
-        )
-      }, srvm_questions(new)),
-      srvm_mcmc = fit_case(function() {
-        srvm(y ~ x, sinc,
-          kernel = k, method = "mcmc", control = tiny_chains(n_moves = 3),
-          seed = 1
-        )
-      }, c(chain_questions(new), srvm_questions(new)[
-        c("model_size", "coef", "interval", "sigma")
-      ])),
-      srvm_probit_mcmc = fit_case(function() {
-        srvm(y ~ ., circle,
-          kernel = kernel_matern("ard"), method = "mcmc",
-          prior = srvm_prior(coef_df = 3),
-          control = tiny_chains(n_moves = 3), seed = 1
-        )
-      }, c(chain_questions(few), srvm_questions(few)["model_size"])),
-      srvm_student_mcmc = fit_case(function() {
-        srvm(y ~ x, sinc,
-          kernel = k, method = "mcmc", prior = srvm_prior(df = "learn"),
-          control = tiny_chains(n_moves = 3), seed = 1
-        )
-      }, c(chain_questions(new), srvm_questions(new)[
-        c("model_size", "interval", "sigma")
-      ])),
-      srvm_ard = fit_case(function() {
-        srvm(k ~ x + z, counted,
-          kernel = kernel_matern("ard"), prior = srvm_prior(coef_df = 3),
-          control = small, seed = 1
-        )
-      }, srvm_questions(counted[1:3, ])),
-      srvm_ard_mcmc = fit_case(function() {
-        srvm(k ~ x + z, counted,
-          kernel = kernel_matern("ard"), method = "mcmc",
-          control = tiny_chains(n_moves = 3), seed = 1
-        )
-      }, c(chain_questions(counted[1:3, ]), srvm_questions(counted[1:3, ])[
-        c("model_size", "interval", "sigma")
-      ])),
-      bark = fit_case(function() {
-        bark(y ~ x, sinc, control = tiny_chains(n_temps = 2), seed = 1)
-      }, bark_questions(new)),
-      bark_paper = fit_case(function() {
-        bark(y ~ x, sinc,
-          prior = bark_prior_paper(), control = tiny_chains(n_temps = 2),
-          seed = 1
-        )
-      }, bark_questions(new)),
-      bark_student = fit_case(function() {
-        bark(y ~ x, sinc,
-          prior = bark_prior_paper(df = 4, own_scales = TRUE),
-          control = tiny_chains(), seed = 1
-        )
-      }, bark_questions(new)),
-      bark_truncated = fit_case(function() {
-        bark(y ~ x, sinc,
-          prior = bark_prior_paper(approximation = "truncation"),
-          control = tiny_chains(), seed = 1
-        )
-      }, bark_questions(new)),
-      bark_varying = fit_case(function() {
-        bark(y ~ x, sinc, sigma = ~x, control = tiny_chains(), seed = 1)
-      }, c(bark_questions(new), list(
-        sigma = function(fit) predict(fit, new, type = "sigma")
-      ))),
-      bark_counts = fit_case(function() {
-        bark(k ~ kernels(x) + z + (1 | g) + offset(z), counted,
-          family = "negbinomial", control = tiny_chains(), seed = 1
-        )
-      }, family_questions(counted[1:3, ])),
-      bark_trials = fit_case(function() {
-        bark(cbind(k, 9 - k) ~ x, counted,
-          family = binomial(), weights = w, control = tiny_chains(), seed = 1
-        )
-      }, family_questions(counted[1:3, ])),
-      bark_logit = fit_case(function() {
-        bark(y ~ ., circle,
-          family = binomial(), control = tiny_chains(), seed = 1
-        )
-      }, family_questions(few)),
-      bark_times = fit_case(function() {
-        y <- structure(cbind(counted$k + 1, rep(c(1, 0), 10)),
-          dimnames = list(NULL, c("time", "status")), type = "right",
-          class = "Surv"
-        )
-        bark(as.matrix(counted["x"]), y, control = tiny_chains(), seed = 1)
-      }, c(family_questions(matrix(1:3, dimnames = list(NULL, "x"))), list(
-        survival = function(fit) {
-          predict(fit, matrix(1, 1, 1), type = "survival", times = 1:2)
-        }
-      ))),
-      bark_probit = fit_case(function() {
-        bark(y ~ ., circle, control = tiny_chains(), seed = 1)
-      }, bark_questions(few)),
-      bark_ordered = fit_case(function() {
-        bark(y ~ ., transform(three, y = ordered(y)),
-          control = tiny_chains(), seed = 1
-        )
-      }, bark_questions(three[1:3, ])),
-      bark_ordered_weights = fit_case(function() {
-        bark(y ~ ., transform(three, y = ordered(y)),
-          weights = rep(1:2, 12), control = tiny_chains(), seed = 1
-        )
-      }, family_questions(three[1:3, ])),
-      bark_classes = fit_case(function() {
-        bark(y ~ ., three, control = tiny_chains(), seed = 1)
-      }, bark_questions(three[1:3, ])),
-      kgs = fit_case(function() {
-        kgs(y ~ ., circle, nugget = 0, control = tiny_chains(), seed = 1)
-      }, kgs_questions(few)),
-      kgs_block = fit_case(function() {
-        kgs(y ~ ., circle,
-          nugget = 0.2, method = "block", control = tiny_chains(), seed = 1
-        )
-      }, kgs_questions(few)),
-      kgs_classes = fit_case(function() {
-        kgs(y ~ ., three,
-          method = "coordinate", rank = 8, control = tiny_chains(), seed = 1
-        )
-      }, kgs_questions(three[1:3, ])),
-      kgs_noisy = fit_case(function() {
-        kgs(y ~ ., circle,
-          noise = noise_class(1, 9), control = tiny_chains(), seed = 1
-        )
-      }, c(kgs_questions(few), noisy_questions)),
-      kgs_noisy_classes = fit_case(function() {
-        kgs(y ~ ., three,
-          kernel = kernel_gaussian("median"), rank = 8,
-          control = tiny_chains(), seed = 1
-        )
-      }, c(kgs_questions(three[1:3, ]), noisy_questions)),
       bayes_point = fit_case(function() {
         bayes_point(kgs(y ~ ., circle,
           nugget = 0, control = tiny_chains(), seed = 1
@@ -399,15 +441,6 @@ fuzz_cases <- function() {
         link = function(point) predict(point, few, type = "link"),
         coef = function(point) coef(point), print = function(point) print(point)
       )),
-      kbr = fit_case(
-        function() kbr(x ~ y, pairs_of(), seed = 1),
-        kbr_questions(data.frame(y = c(-1, 0, 1)))
-      ),
-      kbr_summaries = fit_case(function() {
-        pairs <- pairs_of()
-        y <- cbind(y = pairs$y, square = pairs$y^2)
-        kbr(pairs["x"], y, summaries = "learn", seed = 1)
-      }, kbr_questions(cbind(y = c(-1, 0, 1), square = c(1, 0, 1)))),
       kbr_hmm = fit_case(a_rule_hmm, list(
         filter = function(hmm) kbr_filter(hmm, hmm_pairs()$observations[1:3]),
         print = function(hmm) print(hmm)
@@ -467,8 +500,9 @@ fuzz_cases <- function() {
         predict = function(fit) predict(fit, f = lengths),
         states = function(fit) predict(fit, type = "states"),
         update = function(fit) update(fit, steps = 5, time_limit = 1),
-        evidence = function(fit) evidence(fit), print = function(fit) print(fit),
-        summary = function(fit) print(summary(fit)), ess = function(fit) ess(fit),
+        evidence = function(fit) evidence(fit), ess = function(fit) ess(fit),
+        print = function(fit) print(fit), glance = function(fit) glance(fit),
+        summary = function(fit) print(summary(fit)),
         plot = function(fit) plot(fit), weights = function(fit) weights(fit),
         diagnostics = function(fit) print(diagnostics(fit)),
         timings = function(fit) timings(fit),
@@ -478,12 +512,22 @@ fuzz_cases <- function() {
         predict = function(fit) predict(fit, f = identity),
         update = function(fit) update(fit, steps = 3, time_limit = 1),
         more = function(fit) update(fit, particles = 40, time_limit = 1),
-        evidence = function(fit) evidence(fit), print = function(fit) print(fit),
-        summary = function(fit) print(summary(fit)), ess = function(fit) ess(fit),
-        weights = function(fit) weights(fit), glance = function(fit) glance(fit),
+        evidence = function(fit) evidence(fit), ess = function(fit) ess(fit),
+        print = function(fit) print(fit), glance = function(fit) glance(fit),
+        summary = function(fit) print(summary(fit)),
+        weights = function(fit) weights(fit),
         diagnostics = function(fit) print(diagnostics(fit))
       ))
     ),
+    cases_of(list(
+      kbr = function(pairs) kbr(pairs, seed = 1),
+      kdr = function(pairs) kdr(pairs, 1)
+    ), simulated = kbr_simulate(stats::rnorm, identity, n = 20, seed = 1)),
+    cases_of(list(
+      print = function(m) print(m), plot = function(m) plot(m),
+      predict = function(m) predict(m, matrix(0.5)),
+      herd = function(m) herd(m, 3), norm = function(m) inner_product(m, m)
+    ), mean_element = kernel_mean(as.matrix(sinc["x"]), k)),
     list(
       srvm_call = call_case(srvm, y ~ x,
         data = sinc, kernel = k, prior = srvm_prior(), control = small,
@@ -620,6 +664,19 @@ a_jumping_tdsmc <- function() {
   )
   fit <- tdsmc(target, steps = 2, control = smc_control(10), seed = 1)
   update(fit, particles = 25)
+}
+
+#' Stopped when the pilot has ended
+shared_particles <- function(kernels) {
+  fit <- tiny_srvm(y ~ x, sim_sinc(50, seed = 1),
+    kernel = kernels,
+    control = smc_control(100, n_moves = 1, time_limit = 1e-6)
+  )
+  while (is.null(fit$sharing$shares)) {
+    fit <- update(fit, time_limit = 1e-6)
+  }
+  fit$control$time_limit <- Inf
+  fit
 }
 
 #' Sums of a growing number of normals, one more per step

@@ -170,6 +170,10 @@ test_that("elicitation can be inverted for every alpha", {
   }
 })
 
+test_that("only degrees of freedom that are numbers or learned are accepted", {
+  expect_error(bark_prior(df = "learn"), "\"learned\"", class = error)
+})
+
 test_that("half of a pair, or both pairs, are refused", {
   expect_error(bark_prior(n_kernels = 20), "discrepancy` is missing",
     class = error

@@ -204,6 +204,15 @@ test_that("states that only C++ can check come back as errors", {
 # 5 is none because the fits below have fewer groups and classes.
 no_indices <- list(1e6, -1, 0, 0.5, 5, NaN, Inf, 2^31, NA_real_, -2^31)
 
+test_that("the column of the offset is a number", {
+  fit <- a_fit("bark_counts")
+  at <- fit$mould$mixed$offset_column
+  for (value in list(as.list(at), as.character(at), factor(at), at + 0.5)) {
+    fit$mould$mixed$offset_column <- value
+    expect_error(logLik(fit), class = "kb_error_fit")
+  }
+})
+
 test_that("numbers of groups are checked before they are indices", {
   fit <- a_fit("bark_counts")
   at <- fit$mould$mixed$group_columns[[1]][[1]]

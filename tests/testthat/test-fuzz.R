@@ -36,8 +36,8 @@ fuzz_in_process <- function(names, size, seed) {
 }
 
 test_that("damaged fits give a value or a classed error", {
-  cases <- c("srvm_offset", "srvm_mcmc", "bark", "kgs", "kgs_noisy",
-    "kbr_filter", "hmm_particles", "hmm_turning"
+  cases <- c("srvm_offset", "srvm_mcmc", "bark", "bark_slopes", "kgs",
+    "kgs_noisy", "kbr_bounds", "kbr_filter", "hmm_particles", "hmm_turning"
   )
   expect_identical(
     fuzz_in_process(cases, fuzz_size(), 11), NULL

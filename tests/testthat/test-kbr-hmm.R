@@ -792,3 +792,13 @@ test_that("forecasts go on with the times of the filter", {
     expect_identical(range(drawn$data$x), c(41L, 43L))
   }
 })
+
+test_that("observations that are no table are refused", {
+  no_tables <- list(
+    list(), list(1, "a"), function(x) x, quote(a + b), y ~ x, new.env(),
+    as.raw(1:25), data.frame(), factor("a")
+  )
+  for (value in no_tables) {
+    expect_error(kbr_hmm(1:25 + 0, value, seed = 1), class = "kb_error")
+  }
+})
