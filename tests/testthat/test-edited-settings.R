@@ -136,7 +136,7 @@ test_that("settings stay as they are where nothing is edited", {
     smc_control(powers = 1), smc_control(n_moves = 0), mcmc_control(),
     mcmc_control(iter = NULL, until = convergence()), bark_prior_paper("equal"),
     bark_prior(selection = c(2, 3)), bark_prior(n_signals = 1),
-    bark_prior(n_signals = 1, selection = 2), bark_prior(df = "learn"),
+    bark_prior(n_signals = 1, selection = 2), bark_prior(df = "learned"),
     bark_prior(n_kernels = 5, discrepancy = 1e-3, alpha = 1.5),
     bark_prior(own_scales = "pooled"), bark_prior(noise = ig(1, 1)),
     bark_prior_paper(approximation = "truncation"),
