@@ -169,6 +169,10 @@ machine_close_cpp <- function(handle) {
     invisible(.Call(`_kernelbayes_machine_close_cpp`, handle))
 }
 
+can_allocate_cpp <- function(bytes) {
+    .Call(`_kernelbayes_can_allocate_cpp`, bytes)
+}
+
 mixing_cpp <- function(draws, chains, scores) {
     .Call(`_kernelbayes_mixing_cpp`, draws, chains, scores)
 }

@@ -182,7 +182,7 @@ check_moves <- function(target, moves = NULL, data = NULL, states = NULL,
     target = check_td_target(target), moves = check_td_moves(moves),
     data = data, states = check_function(states, optional = TRUE),
     key = check_function(key, optional = TRUE),
-    n = check_count(n, if (listed) 0 else 100),
+    n = check_size(n, if (listed) 0 else 100, each = 10),
     level = check_number(level, 0, 1, open = TRUE), listed = listed
   )
   steps <- check_step_numbers(steps, data)

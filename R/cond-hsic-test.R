@@ -94,7 +94,7 @@ cond_hsic_test <- function(x, y, z, kernel_x = kernel_gaussian(),
     kernel_z = sample_kernel(kernel_z, z, "kernel_z")
   )
   if (!is.null(eps)) eps <- check_positive(eps, "eps")
-  draws <- check_count(draws, 1)
+  draws <- check_size(draws, 1, each = 3)
   rank <- check_count(rank, 1)
   parts <- list(
     x = residuals_given(z, kdr_targets(kernels$kernel_x, x, rank), kernels, eps,

@@ -71,7 +71,7 @@ user_frame <- function() {
 
 # A value of the C++ core, whose errors become conditions of the package
 core_value <- function(expr) {
-  tryCatch(memory_value(expr), "C++Error" = function(error) {
+  tryCatch(expr, "C++Error" = function(error) {
     refuse_precision(conditionMessage(error), error)
   })
 }

@@ -188,7 +188,7 @@ smc_control <- function(particles = NULL, n_moves = NULL,
     ess_threshold = check_number(ess_threshold, 0, 1),
     cess_threshold = cess_threshold, powers = powers,
     pilot = check_number(pilot, 0, 1),
-    replicates = check_count(replicates, 1),
+    replicates = check_size(replicates, 1, each = 50),
     threads = check_count(threads, 1),
     resample_every_step = check_flag(resample_every_step),
     move_fraction = check_move_fraction(move_fraction),
@@ -336,7 +336,7 @@ mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
                          overwrite = FALSE, time_limit = Inf, until = NULL) {
   if (!is.null(iter)) iter <- check_count(iter, 1)
   control <- list(
-    chains = check_count(chains, 1),
+    chains = check_size(chains, 1, each = 50),
     warmup = if (!is.null(warmup)) check_count(warmup, 0),
     iter = iter,
     thin = if (!is.null(thin)) {

@@ -154,7 +154,7 @@ exposure_effects.kb_bark <- function(object, type = c(
     type = type, level = level, at = check_quantiles(at, 1),
     fixed = sort(check_quantiles(fixed)),
     quantiles = check_quantiles(quantiles),
-    contrast = sort(check_quantiles(contrast, 2)), n = check_count(n, 2),
+    contrast = sort(check_quantiles(contrast, 2)), n = check_size(n, 2, each = 10),
     median = lacks_mean(object, "link")
   )
   exposure_bands(object, frame, x, exposures, setting, check_ndraws(ndraws))

@@ -340,10 +340,10 @@ simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
   rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
   # Draws from chains have equal weight.
   share <- if (!inherits(object, "kb_mcmc")) pool$weights
-  y <- memory_value(with_local_seed(seed, {
+  y <- with_local_seed(seed, {
     chosen <- sample.int(length(pool$weights), nsim, TRUE, share)
     response_draws(object, rows, pool, chosen)
-  }))
+  })
   out <- as_classes(object, as.data.frame(t(y)))
   names(out) <- paste0("sim_", seq_len(nsim))
   attr(out, "seed") <- seed

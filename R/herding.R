@@ -41,7 +41,7 @@
 #' @export
 herd <- function(object, n, candidates = NULL) {
   check_kernel_mean(object)
-  n <- check_count(n, 1)
+  n <- check_size(n, 1, each = 1 + ncol(object$points))
   candidates <- if (is.null(candidates)) {
     object$points
   } else {

@@ -313,7 +313,7 @@ path_draws.kb_hmm_particles <- function(object, ndraws) {
   rows <- with_local_seed(object$hmm$seed, if (is.null(ndraws)) {
     spread_over(n, min(n, 200))
   } else {
-    sample.int(n, check_count(ndraws, 1), replace = ndraws > n)
+    sample.int(n, check_path_draws(ndraws, object), replace = ndraws > n)
   })
   names <- object$hmm$space$names
   out <- vapply(seq_len(path_length(object)), function(t) {

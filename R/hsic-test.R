@@ -59,7 +59,7 @@ hsic_test <- function(x, y, kernel_x = kernel_gaussian(),
   check_paired(x, y)
   kernel_x <- sample_kernel(kernel_x, x, "kernel_x")
   kernel_y <- sample_kernel(kernel_y, y, "kernel_y")
-  permutations <- check_count(permutations, 1)
+  permutations <- check_size(permutations, 1, each = 3)
   n <- nrow(x)
   gram_x <- kernel_evaluate(kernel_x, x)
   gram_y <- kernel_evaluate(kernel_y, y)

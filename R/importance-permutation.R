@@ -10,7 +10,8 @@ importance.kb_fit <- function(object, level = 0.9, method = "permutation",
   method <- check_choice(method, "permutation")
   permutation_importance(
     object, check_number(level, 0, 1, open = TRUE), newdata, newy, loss,
-    check_count(permutations, 1), check_count(ndraws, 1), seed,
+    check_size(permutations, 1, each = 2 * stats::nobs(object)),
+    check_size(ndraws, 1), seed,
     check_choice(by, c("variable", "column"))
   )
 }

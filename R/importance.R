@@ -180,7 +180,7 @@ bark_permutation <- function(object, level, ndraws, by, ...) {
 }
 
 check_effect_draws <- function(ndraws) {
-  if (is.null(ndraws)) 400L else check_count(ndraws, 1)
+  if (is.null(ndraws)) 400L else check_size(ndraws, 1)
 }
 
 # The scale of each predictor, or its share, and whether it is in the kernel:

@@ -60,9 +60,13 @@ mode_states <- function(fit, modes) {
 
 kbr_draws <- function(fit, seen, ndraws) UseMethod("kbr_draws")
 
+check_kbr_draws <- function(ndraws, fit, seen) {
+  check_size(ndraws, 1, each = 2 * ncol(fit$data$states) * max(1, NROW(seen)))
+}
+
 #' @export
 kbr_draws.kb_kbr <- function(fit, seen, ndraws) {
-  ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1)
+  ndraws <- check_kbr_draws(if (is.null(ndraws)) 200L else ndraws, fit, seen)
   need_kernel_x(fit, "draws")
   draws <- herded_points(
     kernel_mean_points(fit, seen, signed = FALSE), fit$features$states$kernel,

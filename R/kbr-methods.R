@@ -214,7 +214,7 @@ kbr_has_no <- function(what) {
 simulate.kb_kbr <- function(object, nsim = 1, seed = NULL, newdata = NULL,
                             ...) {
   object <- checked_fit(object, ...)
-  nsim <- check_count(nsim, 1)
+  nsim <- check_size(nsim, 1, each = 2 * ncol(object$data$states))
   draws <- stats::predict(object, newdata,
     type = "draws", ndraws = max(1000, nsim)
   )

@@ -233,7 +233,7 @@ path_all_weights.kb_kbr_path <- function(object) {
 
 #' @export
 path_draws.kb_kbr_path <- function(object, ndraws) {
-  ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1)
+  ndraws <- check_path_draws(if (is.null(ndraws)) 200L else ndraws, object)
   hmm <- object$hmm
   d <- length(hmm$space$names)
   draws <- for_path(object, function(w, location, t) {
@@ -244,6 +244,11 @@ path_draws.kb_kbr_path <- function(object, ndraws) {
   array(unlist(draws), c(ndraws, d, path_length(object)), list(
     NULL, hmm$space$names, NULL
   ))
+}
+
+check_path_draws <- function(ndraws, path) {
+  check_size(ndraws, 1, each = 2 * length(path$hmm$space$names) *
+    path_length(path))
 }
 
 # Methods ----------------------------------------------------------------------

@@ -57,7 +57,7 @@ kbr_picture <- function(fit, newdata, type, columns, level, n, given) {
   here <- one_observation(fit, newdata)
   columns <- state_columns(fit, columns, most, type == "joint")
   level <- check_number(level, 0, 1, open = TRUE)
-  if (!is.null(n)) n <- check_count(n, 10)
+  if (!is.null(n)) n <- check_size(n, 10, each = if (type == "joint") n else 3)
   p <- if (type != "weights") {
     probability_weights(here$fit, here$seen)
   }

@@ -80,7 +80,7 @@ kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL,
                          observation = NULL) {
   check_function(prior_sampler)
   check_function(simulator)
-  n <- check_count(n, 1)
+  n <- check_size(n, 1, each = 4)
   batches <- check_count(batches, 1, n)
   rounds <- check_rounds(rounds, n, observation)
   shared <- list(prior_sampler = prior_sampler, simulator = simulator)

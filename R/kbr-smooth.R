@@ -71,7 +71,9 @@ kbr_smooth <- function(object, lag = NULL, method = NULL, progress = NULL,
                        ...) {
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
   object <- checked_fit(object, ...)
-  if (!is.null(lag) && !identical(lag, Inf)) lag <- check_count(lag, 0)
+  if (!is.null(lag) && !identical(lag, Inf)) {
+    lag <- min(check_count(lag, 0), path_length(object))
+  }
   method <- check_smoother(method, object)
   bar <- task_bar(path_length(object), check_progress(progress), "Smoothing")
   on.exit(bar$close())
@@ -252,7 +254,7 @@ path_title.kb_kbr_smooth <- function(x) {
 kbr_forecast <- function(object, h = 1, inputs = NULL, ...) {
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
   object <- checked_fit(object, ...)
-  h <- check_count(h, 1)
+  h <- check_size(h, 1, each = numbers_a_time(object))
   if (inherits(object, "kb_hmm_particles")) {
     return(forecast_particles(object, h, inputs))
   }
@@ -274,6 +276,15 @@ kbr_forecast <- function(object, h = 1, inputs = NULL, ...) {
     ),
     class = c("kb_kbr_forecast", "kb_kbr_path")
   )
+}
+
+# How many numbers a path holds for each time
+numbers_a_time <- function(path) {
+  if (inherits(path, "kb_hmm_particles")) {
+    prod(dim(path$spread)[1:2])
+  } else {
+    nrow(path$features)
+  }
 }
 
 #' @export

@@ -125,7 +125,7 @@ smooth_draws <- function(t, w, n) {
 
 #' @export
 kbr_draws.kb_kbr_at <- function(fit, seen, ndraws) {
-  ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1)
+  ndraws <- check_kbr_draws(if (is.null(ndraws)) 200L else ndraws, fit, seen)
   draws <- with_local_seed(fit$seed, {
     smooth_draws(fit$line, as.vector(fit$weights), ndraws)
   })

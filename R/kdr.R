@@ -140,7 +140,7 @@ kdr.default <- function(x, y, k = "auto", kernel_x = kernel_gaussian(),
     eps = if (!is.null(eps)) check_positive(eps, "eps"),
     scale = check_choice(scale, c("normal", "median", "sd", "none")),
     column_steps = check_count(column_steps),
-    direction_steps = check_count(direction_steps, 1),
+    direction_steps = check_size(direction_steps, 1, each = 3),
     rank = check_count(rank, 1), rows = check_count(rows, 1)
   )
   check_reduction(kernel_y, settings$direction_steps)

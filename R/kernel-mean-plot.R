@@ -12,8 +12,8 @@ autoplot.kb_kernel_mean <- autoplot_of(plot.kb_kernel_mean)
 
 kernel_mean_picture <- function(x, n) {
   check_object(x)
-  if (!is.null(n)) n <- check_count(n, 2)
   d <- ncol(x$points)
+  if (!is.null(n)) n <- check_size(n, 2, each = if (d == 1) 3 else n)
   if (d > 2) {
     kb_abort(c(
       "A kernel mean can be drawn in one or two dimensions.",

@@ -77,7 +77,9 @@ kgs_picture <- function(x, type, variable, complement, newdata, newy, level, n,
   ), used, "plot.kb_kgs")
   complement <- check_complement(complement, x)
   level <- check_number(level, 0, 1, open = TRUE)
-  if (!is.null(n)) n <- check_count(n, 2)
+  if (!is.null(n)) {
+    n <- check_size(n, 2, each = if (type == "boundary") n else 3)
+  }
   switch(type,
     boundary = boundary_picture(x, variable, complement, n),
     reject = reject_picture(plotted_rejects(x, newdata, newy, complement)),

@@ -17,7 +17,7 @@ long_run_rest <- function() {
 #' @noRd
 long_run_notice <- function(engine, states, clock, time = now,
                             rest = long_run_rest()) {
-  total <- length(states) * engine_total(engine)
+  total <- as.double(length(states)) * engine_total(engine)
   before <- sum(runs_done(engine, states))
   done <- before
   started <- time()

@@ -15,15 +15,29 @@ check_memory <- function(cells, what, hint = NULL) {
     return(invisible())
   }
   limit <- if (is.null(own)) free_memory() else check_limit(own)
-  if (bytes <= limit) {
+  # Without a limit the system is asked.
+  known <- is.finite(limit)
+  if (if (known) bytes <= limit else can_allocate_cpp(bytes)) {
     return(invisible())
   }
   kb_abort(c(
     "{what} would take {format_bytes(bytes)}.",
-    x = "The limit is {format_bytes(limit)}, {.code
+    x = if (known) "The limit is {format_bytes(limit)}, {.code
          options(kernelbayes.memory_limit = )} or the free memory.",
+    x = if (!known) "The system refuses it.",
     i = hint
   ), "memory", bytes = bytes, limit = limit)
+}
+
+#' A whole number of things, which are made only if they fit into memory
+#' @param each Numbers that each takes, at least.
+#' @noRd
+check_size <- function(x, lower = 0, each = 1, arg = rlang::caller_arg(x)) {
+  x <- check_count(x, lower, arg = arg)
+  check_memory(each * as.double(x), sprintf("`%s = %.0f`", arg, x),
+    paste0("Use a smaller {.arg ", arg, "}.")
+  )
+  x
 }
 
 # The least that the states of a run take: some tens of numbers for each
@@ -59,6 +73,13 @@ check_limit <- function(limit) {
   }
   limit
 }
+
+# The system may refuse any function of the C++ core an allocation.
+lapply(ls(pattern = "^[a-z].*_cpp$"), function(name) {
+  entry <- get(name)
+  body(entry) <- call("memory_value", body(entry))
+  assign(name, entry, topenv())
+})
 
 # Bytes of available memory reported by the system, Inf if unknown
 free_memory <- function(file = "/proc/meminfo") {

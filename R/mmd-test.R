@@ -53,7 +53,7 @@ mmd_test <- function(x, y, kernel = kernel_gaussian(), permutations = 999,
   check_same_columns(x, y)
   kernel <- check_kernel(kernel)
   check_kernel_dimension(kernel, ncol(x))
-  permutations <- check_count(permutations, 1)
+  permutations <- check_size(permutations, 1, each = 3)
   unbiased <- check_flag(unbiased)
   sizes <- c(nrow(x), nrow(y))
   both <- rbind(unname(x), unname(y))

@@ -81,7 +81,7 @@ posterior_predictive_check.kb_kbr <- function(object, newdata, simulator,
       if (!missing(simulator)) simulator, "simulator", "a function"
     )
   }
-  ndraws <- check_count(ndraws, least_pairs)
+  ndraws <- check_size(ndraws, least_pairs, each = 4)
   here <- one_observation(object, newdata)
   with_local_seed(seed, {
     states <- posterior_states(here, ndraws)

@@ -16,7 +16,7 @@ NULL
 # draws from the session's generator as usual.
 with_local_seed <- function(seed, expr) {
   if (is.null(seed)) {
-    return(expr)
+    return(memory_value(expr))
   }
   seed <- check_count(seed, arg = "seed")
   state <- random_state()
@@ -25,7 +25,7 @@ with_local_seed <- function(seed, expr) {
     kind = "Mersenne-Twister", normal.kind = "Inversion",
     sample.kind = "Rejection"
   )
-  force(expr)
+  memory_value(expr)
 }
 
 random_state <- function() {

@@ -7,7 +7,6 @@ refuse_sampler <- function(error) {
   is_a <- function(type) grepl(type, class(error)[[1]], fixed = TRUE)
   if (is_a("NotSeparable")) refuse_inseparable(error)
   if (is_a("DamagedState")) refuse_damaged_state(conditionMessage(error))
-  if (inherits(error, "std::bad_alloc")) refuse_allocation(error)
   refuse_to_go_on("sampler", conditionMessage(error), "sampler", error)
 }
 

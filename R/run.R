@@ -333,7 +333,7 @@ warn_late_interrupt <- function(what = "fit") {
 #' @return List of functions: `advance(n)` and `close()`.
 #' @noRd
 progress_reporter <- function(engine, states, progress) {
-  total <- length(states) * engine_total(engine)
+  total <- as.double(length(states)) * engine_total(engine)
   done <- sum(runs_done(engine, states))
   if (!progress || total == 0) {
     return(list(advance = function(n) NULL, close = function() NULL))

@@ -26,10 +26,10 @@
 #' plot(x2 ~ x1, d, col = d$y, asp = 1)
 #' @export
 sim_circle <- function(n, p = 2, seed = NULL) {
-  n <- check_count(n, 1)
-  p <- check_count(p, 2)
+  n <- check_size(n, 1, each = 4)
+  p <- check_size(p, 2, each = 2 * n)
   with_local_seed(seed, {
-    x <- matrix(stats::runif(n * p, -1, 1), n, p)
+    x <- matrix(stats::runif(as.double(n) * p, -1, 1), n, p)
     colnames(x) <- paste0("x", seq_len(p))
     data.frame(x, y = two_classes(x[, 1]^2 + x[, 2]^2 <= 2 / pi))
   })
@@ -87,7 +87,7 @@ flip_labels <- function(positive, flips, truth) {
 #' @export
 sim_moons <- function(n, sd = 0.45, flips = 0, scale = 1.6, seed = NULL,
                       truth = FALSE) {
-  n <- check_count(n, 1)
+  n <- check_size(n, 1, each = 6)
   sd <- check_number(sd, 0)
   flips <- check_number(flips, 0, 1)
   truth <- check_flag(truth)
@@ -128,12 +128,12 @@ sim_moons <- function(n, sd = 0.45, flips = 0, scale = 1.6, seed = NULL,
 #' table(d$clean, d$y)
 #' @export
 sim_quadratic <- function(n, p = 10, flips = 0, seed = NULL, truth = FALSE) {
-  n <- check_count(n, 1)
-  p <- check_count(p, 4)
+  n <- check_size(n, 1, each = 4)
+  p <- check_size(p, 4, each = 2 * n)
   flips <- check_number(flips, 0, 1)
   truth <- check_flag(truth)
   with_local_seed(seed, {
-    x <- matrix(stats::rnorm(n * p), n, p)
+    x <- matrix(stats::rnorm(as.double(n) * p), n, p)
     colnames(x) <- paste0("x", seq_len(p))
     f <- x[, 1] + x[, 2] * x[, 3] + x[, 4]^2 / 2 - 0.5
     data.frame(x, flip_labels(f > 0, flips, truth))
@@ -178,7 +178,7 @@ sim_quadratic <- function(n, p = 10, flips = 0, seed = NULL, truth = FALSE) {
 #' @export
 sim_sphere <- function(n, flips = 0, a = 5, b = 0.1, seed = NULL,
                        truth = FALSE) {
-  n <- check_count(n, 1)
+  n <- check_size(n, 1, each = 6)
   flips <- check_number(flips, 0, 1)
   truth <- check_flag(truth)
   a <- check_number(a, 0, open = TRUE)

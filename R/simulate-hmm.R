@@ -58,7 +58,7 @@ sim_oscillation <- function(n, step = 0.4, sd_state = 0.2,
 }
 
 sim_plane_motion <- function(n, step, radius, sd_state, sd_observation, seed) {
-  n <- check_count(n, 1)
+  n <- check_size(n, 1, each = 6)
   step <- check_number(step)
   sd_state <- check_number(sd_state, 0)
   sd_observation <- check_number(sd_observation, 0)
@@ -110,7 +110,7 @@ observed_states <- function(states, sd_observation) {
 #' @export
 sim_linear_hmm <- function(n, coef = 0.8, sd_state = 0.6, sd_observation = 0.7,
                            seed = NULL) {
-  n <- check_count(n, 1)
+  n <- check_size(n, 1, each = 6)
   coef <- check_number(coef, -1, 1, open = TRUE)
   sd_state <- check_number(sd_state, 0)
   sd_observation <- check_number(sd_observation, 0)

@@ -157,7 +157,7 @@ simulate_task <- function(task, n, theta, seed) {
   if (!is.null(theta)) {
     theta <- task_parameters(theta, task)
   }
-  n <- number_of_pairs(n, theta)
+  n <- number_of_pairs(n, theta, task)
   with_local_seed(seed, {
     x <- if (is.null(theta)) {
       task$prior(n)
@@ -202,14 +202,15 @@ task_parameters <- function(theta, task) {
   matrix(as.double(x), nrow(x))
 }
 
-number_of_pairs <- function(n, theta) {
+number_of_pairs <- function(n, theta, task) {
+  each <- 4 * length(task$parameters)
   if (is.null(theta)) {
-    return(check_count(n, 1))
+    return(check_size(n, 1, each))
   }
   if (is.null(n)) {
     return(nrow(theta))
   }
-  n <- check_count(n, 1)
+  n <- check_size(n, 1, each)
   if (!nrow(theta) %in% c(1, n)) {
     bad_argument(n, "n", paste0(
       nrow(theta), ", the number of rows of `theta`, or left out"

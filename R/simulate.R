@@ -32,7 +32,7 @@
 #' @export
 sim_sinc <- function(n = 50, sd = 0.1, order = c("random", "given"),
                      seed = NULL, range = c(-10, 10), truth = FALSE) {
-  n <- check_count(n, 1)
+  n <- check_size(n, 1, each = 6)
   sd <- check_number(sd, 0)
   order <- check_choice(order, c("random", "given"))
   range <- check_range(range)
@@ -101,14 +101,14 @@ sim_friedman <- function(n, p = if (which == 1) 10 else 4, which = 1,
                          sd = c(1, 125, 0.1)[[which]],
                          range = c(40, 560) * pi, seed = NULL,
                          truth = FALSE) {
-  n <- check_count(n, 1)
+  n <- check_size(n, 1, each = 10)
   which <- check_count(which, 1, 3)
-  p <- check_count(p, if (which == 1) 5 else 4)
+  p <- check_size(p, if (which == 1) 5 else 4, each = 2 * n)
   sd <- check_number(sd, 0)
   range <- check_range(range)
   truth <- check_flag(truth)
   with_local_seed(seed, {
-    x <- matrix(stats::runif(n * p), n, p)
+    x <- matrix(stats::runif(as.double(n) * p), n, p)
     if (which > 1) {
       x[, 1] <- 100 * x[, 1]
       x[, 2] <- range[[1]] + diff(range) * x[, 2]

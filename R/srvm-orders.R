@@ -76,7 +76,9 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   object <- checked_fit(object)
   fit_runs(object)
   refuse_past(object, "{.fn order_spread}")
-  orders <- check_count(orders, 2)
+  orders <- check_size(orders, 2,
+    each = 50 * object$control$particles + stats::nobs(object)
+  )
   progress <- check_progress(progress)
   at <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
   fit <- unordered_fit(object, draw_seed(seed))

@@ -67,7 +67,7 @@ srvm_picture <- function(x, type, level, n, given) {
     if (type == "fit") c("level", "n"), "plot.kb_srvm"
   )
   level <- check_number(level, 0, 1, open = TRUE)
-  if (!is.null(n)) n <- check_count(n, 2)
+  if (!is.null(n)) n <- check_size(n, 2, each = 3)
   batch <- inherits(x, "kb_srvm_mcmc")
   labels <- c(k = "k", if (!is_probit(x)) c(sigma = noise_words(x)))
   switch(type,

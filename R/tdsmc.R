@@ -204,7 +204,7 @@ check_steps <- function(steps, data, lower = 1) {
     }
     steps <- NROW(data)
   }
-  check_count(steps, lower, arg = "steps")
+  check_size(steps, lower, each = 10, arg = "steps")
 }
 
 # Settings that would be ignored are refused

@@ -533,6 +533,16 @@ BEGIN_RCPP
     return R_NilValue;
 END_RCPP
 }
+// can_allocate_cpp
+bool can_allocate_cpp(double bytes);
+RcppExport SEXP _kernelbayes_can_allocate_cpp(SEXP bytesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
+    rcpp_result_gen = Rcpp::wrap(can_allocate_cpp(bytes));
+    return rcpp_result_gen;
+END_RCPP
+}
 // mixing_cpp
 Rcpp::NumericMatrix mixing_cpp(const Rcpp::NumericMatrix& draws, int chains, const std::vector<double>& scores);
 RcppExport SEXP _kernelbayes_mixing_cpp(SEXP drawsSEXP, SEXP chainsSEXP, SEXP scoresSEXP) {
@@ -873,6 +883,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_machines_advance_cpp", (DL_FUNC) &_kernelbayes_machines_advance_cpp, 3},
     {"_kernelbayes_machine_state_cpp", (DL_FUNC) &_kernelbayes_machine_state_cpp, 1},
     {"_kernelbayes_machine_close_cpp", (DL_FUNC) &_kernelbayes_machine_close_cpp, 1},
+    {"_kernelbayes_can_allocate_cpp", (DL_FUNC) &_kernelbayes_can_allocate_cpp, 1},
     {"_kernelbayes_mixing_cpp", (DL_FUNC) &_kernelbayes_mixing_cpp, 3},
     {"_kernelbayes_mean_size_cpp", (DL_FUNC) &_kernelbayes_mean_size_cpp, 2},
     {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 5},

@@ -1,4 +1,5 @@
 // Entry points for all samplers, after their own glue has opened them.
+#include <cstdlib>
 #include <vector>
 
 #include "core/machines.hpp"
@@ -29,4 +30,14 @@ Rcpp::List machine_state_cpp(SEXP handle) {
 // [[Rcpp::export(rng = false)]]
 void machine_close_cpp(SEXP handle) {
   Rcpp::XPtr<kernelbayes::Machine>(handle).release();
+}
+
+// Does the system allocate this many bytes? They are not touched.
+// [[Rcpp::export(rng = false)]]
+bool can_allocate_cpp(double bytes) {
+  if (!(bytes < 9e15)) return false;
+  void* volatile memory = std::malloc(static_cast<std::size_t>(bytes) + 1);
+  const bool given = memory != nullptr;
+  std::free(memory);
+  return given;
 }

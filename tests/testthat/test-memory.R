@@ -72,6 +72,88 @@ test_that("sizes are checked before they are allocated", {
   }
 })
 
+test_that("any number of things that would not fit is refused at once", {
+  most <- .Machine$integer.max
+  withr::local_options(kernelbayes.memory_limit = 1e9)
+  withr::local_seed(1)
+  x <- stats::rnorm(30)
+  y <- x + stats::rnorm(30)
+  quiet <- function(expr) suppressMessages(suppressWarnings(expr))
+  kbr <- quiet(kbr(x, y))
+  rule <- quiet(kbr(x, y, method = "kbr"))
+  path <- quiet(kbr_filter(kbr_hmm(cumsum(x), y, seed = 1), y[1:5]))
+  rule_path <- quiet(kbr_filter(kbr_hmm(cumsum(x), y, method = "kbr"), y[1:5]))
+  srvm <- fuzz_cases()$srvm()$fit
+  bark <- fuzz_cases()$bark()$fit
+  kgs <- fuzz_cases()$kgs()$fit
+  draw <- function(n) stats::rnorm(n)
+  target <- td_target(
+    function(x, t, data) numeric(nrow(x)), function(n, data) matrix(0, n, 1)
+  )
+  stay <- td_move(function(states, t, data) states,
+    function(a, b, t, data) numeric(nrow(a)),
+    function(a, b, t, data) numeric(nrow(a))
+  )
+  few <- smc_control(3)
+  calls <- expression(
+    simulate(kbr, nsim = most), as_draws(kbr, ndraws = most),
+    predict(kbr, type = "draws", ndraws = most),
+    predict(rule, type = "draws", ndraws = most),
+    predict(path, type = "draws", ndraws = most),
+    predict(rule_path, type = "draws", ndraws = most),
+    kbr_forecast(path, h = most), kbr_forecast(rule_path, h = most),
+    plot(kbr, newdata = 1, n = most),
+    plot(kbr(cbind(x, y), y), newdata = 1, type = "joint", n = most),
+    plot(kernel_mean(x), n = most), plot(kgs, n = most),
+    posterior_predictive_check(kbr, 1, function(x) x, ndraws = most),
+    kbr_simulate(draw, identity, most), herd(kernel_mean(x), most),
+    hsic_test(x, y, permutations = most), mmd_test(x, y, permutations = most),
+    cond_hsic_test(x, y, y^2, draws = most),
+    kdr(cbind(x, y), y, direction_steps = most),
+    order_spread(srvm, orders = most), importance(bark, ndraws = most),
+    importance(srvm, permutations = most),
+    exposure_effects(bark, n = most), exposure_effects(bark, ndraws = most),
+    check_moves(target, stay, steps = 1, n = most),
+    tdsmc(target, stay, steps = most, control = few),
+    tdsmc(target, stay, steps = 1, control = smc_control(most)),
+    mcmc_control(chains = most), smc_control(replicates = most),
+    sim_sinc(most), sim_friedman(most), sim_friedman(10, p = most),
+    sim_circle(most), sim_circle(10, p = most), sim_moons(most),
+    sim_sphere(most), sim_quadratic(most), sim_rotation(most),
+    sim_oscillation(most), sim_linear_hmm(most), sim_bernoulli_glm(most),
+    sim_gaussian_linear(most), sim_gaussian_linear_uniform(most),
+    sim_gaussian_mixture(most), sim_lotka_volterra(most), sim_sir(most),
+    sim_slcp(most), sim_slcp_distractors(most), sim_two_moons(most),
+    kernel_matrix(kernel_gaussian(1), numeric(1e5))
+  )
+  for (call in as.list(calls)) {
+    expect_error(quiet(eval(call)),
+      class = "kb_error_memory", info = deparse(call)[1]
+    )
+  }
+})
+
+test_that("numbers beyond those that there are count as these", {
+  most <- .Machine$integer.max
+  data <- sim_sinc(12, seed = 1)
+  with_memory <- function(...) {
+    fitted(srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1,
+      memory = srvm_memory(...), control = smc_control(5)
+    ))
+  }
+  expect_identical(with_memory(window = most), with_memory(window = 100))
+  expect_identical(
+    with_memory(window = most, candidates = most, keep_rows = most),
+    with_memory(window = 100, candidates = 100, keep_rows = 100)
+  )
+  hmm <- suppressWarnings(kbr_hmm(cumsum(data$y), data$x, seed = 1))
+  for (path in list(kbr_filter(hmm, data$x))) {
+    expect_identical(
+      predict(kbr_smooth(path, lag = most)), predict(kbr_smooth(path, lag = 50))
+    )
+  }
+})
+
 test_that("what the system refuses is an error of memory", {
   withr::local_options(kernelbayes.memory_limit = Inf)
   expect_error(memory_value(numeric(2^51)), class = "kb_error_memory")
@@ -81,6 +163,12 @@ test_that("what the system refuses is an error of memory", {
     class = "kb_error_memory"
   )
   expect_error(memory_value(stop("another")), "another")
+  # Wherever numbers are drawn, and in each entry of the C++ core
+  expect_error(with_local_seed(1, numeric(2^51)), class = "kb_error_memory")
+  for (name in ls(asNamespace("kernelbayes"), pattern = "^[a-z].*_cpp$")) {
+    entry <- body(get(name))
+    expect_identical(entry[[1]], quote(memory_value), info = name)
+  }
 })
 
 test_that("more threads than a system has do not end R", {

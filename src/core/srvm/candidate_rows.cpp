@@ -32,7 +32,7 @@ bool CandidateRows::admits(int row) const {
   if (horizon_ == 0) {
     return row < most || Rng(memory_.seed, 0, row).uniform() * (row + 1) < most;
   }
-  const int every = (horizon_ + most - 1) / most;
+  const int every = (horizon_ - 1) / most + 1;
   return static_cast<int>(Rng(memory_.seed, 1, row / every).index(every)) ==
          row % every;
 }

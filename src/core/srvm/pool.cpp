@@ -50,10 +50,10 @@ void CandidatePool::put_row(const Eigen::MatrixXd& x, int row,
                             const Datum& datum) {
   const int at = place(row), m = fixed();
   if (at >= beside_.rows()) {
-    const std::size_t most = horizon_ > 0 ? horizon_ : capacity_;
     const std::size_t wanted = 2 * static_cast<std::size_t>(at) + 64;
-    const bool enough = most > static_cast<std::size_t>(at);
-    beside_.conservativeResize(enough ? std::min(most, wanted) : wanted, m + 1);
+    const bool enough = capacity_ > static_cast<std::size_t>(at);
+    beside_.conservativeResize(enough ? std::min(capacity_, wanted) : wanted,
+                               m + 1);
   }
   beside_.row(at).head(m) =
       datum.root * fixed_columns_.at(x.row(line(row))).row(0);
@@ -83,7 +83,7 @@ void CandidatePool::add_row(const Eigen::MatrixXd& x, int row,
   if (!has_columns()) return;
   auto from = latest_column_.begin();
   for (int h = 0; h < kernels(); ++h, from += places()) {
-    columns_[latest(h)].reserve(horizon_ > 0 ? horizon_ : capacity_);
+    columns_[latest(h)].reserve(capacity_);
     columns_[latest(h)].assign(from, from + places());
     times_roots(columns_[latest(h)]);
     add_sums(latest(h), executor);

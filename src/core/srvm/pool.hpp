@@ -89,7 +89,9 @@ class CandidatePool {
   void begin_at(int row) { candidates_.begin_at(row); }
 
   /// Reserves room for this many rows in total.
-  void reserve(int rows) { capacity_ = rows; }
+  void reserve(int rows) {
+    capacity_ = horizon_ > 0 ? std::min(rows, horizon_) : rows;
+  }
 
   /// Takes in row `row` of x.
   void add_row(const Eigen::MatrixXd& x, int row, const Datum& datum,

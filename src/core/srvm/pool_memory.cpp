@@ -200,7 +200,7 @@ void CandidatePool::restore(const Eigen::MatrixXd& x,
   const bool has_gram = !all_pairs_ || state.gram.size() == pairs;
   for (const int j : candidates_.alive()) {
     if (!all_pairs_ && !used[j]) continue;
-    columns_[j].reserve(horizon_ > 0 ? horizon_ : capacity_);
+    columns_[j].reserve(capacity_);
     columns_[j].resize(places());
     evaluate(x, row_of(j), kernel_of(j), columns_[j].data());
     times_roots(columns_[j]);
