@@ -96,6 +96,7 @@ refuse_precision <- function(problem, error) {
 #' @param class The last part of the condition's class.
 #' @noRd
 refuse_to_go_on <- function(what, problem, class, error) {
+  if (inherits(error, "std::bad_alloc")) refuse_allocation(error)
   kb_abort(c(
     "The {what} cannot continue.",
     x = "{problem}.",
