@@ -97,7 +97,7 @@ check_rejuvenate_at <- function(power, problem, to, t) {
     counts <- count_draws(moved$states, rep(1, n), 1, to, problem, t)
     part_of(compare_draws("(target)", at_power("rejuvenate", power), t, counts,
       t(prob), n, "", to$keys
-    ), part, moved$tried)
+    ), part$name, moved$tried)
   }))
 }
 
@@ -113,15 +113,20 @@ kernel_parts <- function(target) {
   if (is.function(kernel)) {
     return(list(list(target = target, name = "")))
   }
-  names <- names(kernel$moves)
-  pairs <- lapply(names, function(name) sort(c(name, kernel$reverse[[name]])))
-  lapply(unique(pairs), function(pair) {
-    pair <- intersect(names, pair)
+  lapply(kernel_pairs(kernel), function(pair) {
     kernel$moves <- kernel$moves[pair]
     kernel$reverse <- kernel$reverse[pair]
     target$rejuvenate <- kernel
     list(target = target, name = paste(pair, collapse = " / "))
   })
+}
+
+# Each move with the one that undoes it, in the order of the moves
+kernel_pairs <- function(kernel) {
+  names <- names(kernel$moves)
+  unique(lapply(names, function(name) {
+    intersect(names, c(name, kernel$reverse[[name]]))
+  }))
 }
 
 # The states after several calls of rejuvenate(): its error adds up. An odd
@@ -137,10 +142,10 @@ moved_often <- function(problem, target, cloud, t, power) {
 }
 
 # A finding names the part of the kernel, and how often it was tried
-part_of <- function(found, part, tried) {
-  if (nzchar(part$name)) {
-    found$keys <- paste0(part$name, ": ", found$keys)
-    found$tried <- stats::setNames(tried, part$name)
+part_of <- function(found, names, tried) {
+  if (all(nzchar(names))) {
+    found$keys <- paste0(names, ": ", found$keys)
+    found$tried <- stats::setNames(tried, names[[1]])
   }
   found
 }

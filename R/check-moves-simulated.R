@@ -98,9 +98,8 @@ simulated_findings <- function(problem, state, t) {
     state$states, live, t
   )
   given <- !any(vapply(back, is.null, TRUE))
-  features <- binary_features(
-    state$states, ifelse(live, state$log_density, NA), w
-  )
+  density <- ifelse(live, state$log_density, NA)
+  features <- binary_features(state$states, density, w)(state$states, density)
   c(
     if (given) list(check_back_sums(back, state$states, live, t)),
     if (given) balance_findings(back, state, features, w, t),
@@ -175,31 +174,74 @@ balance_findings <- function(back, state, features, w, t) {
   Filter(Negate(is.null), found)
 }
 
-# Features of the states before and after rejuvenate()
+# As much weight leaves each part of the states as enters it.
 check_invariance <- function(problem, state, w, t) {
   live <- which(w > 0)
-  if (is.null(problem$target$rejuvenate)) {
+  kernel <- problem$target$rejuvenate
+  if (is.null(kernel)) {
     return(NULL)
   }
   w <- w[live]
-  power <- state$power
-  before <- particle_subset(state$states, live)
   cloud <- list(
-    states = before, log_density = state$log_density[live],
-    weights = w / sum(w)
+    states = particle_subset(state$states, live),
+    log_density = state$log_density[live], weights = w / sum(w)
   )
-  found <- lapply(kernel_parts(problem$target), function(part) {
-    after <- moved_often(problem, part$target, cloud, t, power)
-    density <- td_log_density(problem, after$states, t, power = power)
-    both <- binary_features(
-      before, cloud$log_density, w, list(after$states, density)
-    )
-    out <- compare_means("(target)", at_power("rejuvenate", power), t,
-      w * both$after, w * both$before
-    )
-    part_of(out, part, after$tried)
+  features <- binary_features(cloud$states, cloud$log_density, w)
+  check <- at_power("rejuvenate", state$power)
+  if (!is.function(kernel)) {
+    return(list(bind_findings(
+      flow_findings(problem, cloud, features, w, t, state$power, check)
+    )))
+  }
+  after <- moved_often(problem, problem$target, cloud, t, state$power)$states
+  from <- features(cloud$states, cloud$log_density)
+  to <- features(
+    after, td_log_density(problem, after, t, power = state$power)
+  )
+  list(compare_means("(target)", check, t, w * from * (1 - to),
+    w * (1 - from) * to
+  ))
+}
+
+#' A kernel's moves bring as much weight into each part of the states as their
+#' partners take from it, (T13)
+#'
+#' Every particle tries each move, and counts by the probability that it is
+#' chosen and accepted.
+#' @noRd
+flow_findings <- function(problem, cloud, features, w, t, power, check) {
+  jumps <- jump_problem(problem$target, cloud, t, power, problem$data)
+  chance <- move_chances(jumps$moves, cloud$states, t, problem$data)
+  flows <- lapply(stats::setNames(nm = colnames(chance)), function(name) {
+    move_flow(jumps, name, cloud, chance[, name], features, w)
   })
-  list(bind_findings(found))
+  lapply(kernel_pairs(jumps), function(pair) {
+    i <- flows[[pair[[1]]]]
+    j <- flows[[pair[[length(pair)]]]]
+    names <- unique(c(paste(pair, collapse = " / "), paste(rev(pair), collapse = " / ")))
+    found <- compare_means("(target)", check, t,
+      do.call(cbind, list(i$from, j$from)[seq_along(names)]),
+      do.call(cbind, list(j$to, i$to)[seq_along(names)])
+    )
+    part_of(found, rep(names, each = ncol(i$from)), i$tried + j$tried)
+  })
+}
+
+#' @return List of `from` and `to`, the features before and after an accepted
+#'   move, weighted, and how many `tried`.
+#' @noRd
+move_flow <- function(jumps, name, cloud, alpha, features, w) {
+  on <- which(alpha > 0)
+  from <- features(cloud$states, cloud$log_density)
+  to <- from
+  accepted <- numeric(length(w))
+  if (length(on) > 0) {
+    old <- particle_subset(cloud$states, on)
+    tried <- try_jump(jumps, name, old, cloud$log_density[on], alpha[on])
+    accepted[on] <- w[on] * alpha[on] * pmin(1, exp(tried$log_ratio))
+    to[on, ] <- features(tried$states, tried$log_density)
+  }
+  list(from = accepted * from, to = accepted * to, tried = length(on))
 }
 
 #' Paired t-tests of columns of equal means
@@ -221,38 +263,29 @@ compare_means <- function(move, check, t, one, other) {
 # Features: the numbers of a state, made binary so that means are about normal.
 
 #' @param log_density,w Of the states; weights.
-#' @param after NULL, or a list of other states and their log density, for the
-#'   same features.
-#' @return A matrix of 0 and 1 with named columns; with `after` two, as a list.
+#' @return A function of states and their log densities: a matrix of 0 and 1 with
+#'   named columns.
 #' @noRd
-binary_features <- function(states, log_density, w, after = NULL) {
+binary_features <- function(states, log_density, w) {
   numbers <- function(states, log_density) {
     x <- cbind(state_numbers(states), `log density` = log_density)
     x[is.na(x)] <- -Inf
     x
   }
   x <- numbers(states, log_density)
-  y <- if (!is.null(after)) {
-    numbers(after[[1]], after[[2]])
-  }
   cuts <- lapply(seq_len(ncol(x)), function(j) cut_points(x[, j], w))
-  binary <- function(x) {
-    parts <- lapply(seq_along(cuts), function(j) {
-      cut <- cuts[[j]]
-      if (cut$equal) outer(x[, j], cut$at, `==`) else
-        outer(x[, j], cut$at, `>`)
-    })
-    do.call(cbind, c(list(rep(1, nrow(x))), parts)) + 0
-  }
   names <- unlist(Map(function(cut, name) {
     paste(name, if (cut$equal) "=" else ">", format(cut$at, digits = 3))
   }, cuts, colnames(x)))
-  named <- function(x) {
-    out <- binary(x)
+  function(states, log_density) {
+    x <- numbers(states, log_density)
+    parts <- lapply(seq_along(cuts), function(j) {
+      outer(x[, j], cuts[[j]]$at, if (cuts[[j]]$equal) `==` else `>`)
+    })
+    out <- do.call(cbind, c(list(rep(1, nrow(x))), parts)) + 0
     colnames(out) <- c("all states", names)
     out
   }
-  if (is.null(y)) named(x) else list(before = named(x), after = named(y))
 }
 
 # All values if there are few, or the weighted quartiles

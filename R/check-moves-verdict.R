@@ -153,13 +153,16 @@ region_in_words <- function(at, draws, density) {
 }
 
 # "rejuvenate", or "rejuvenate at 0.5" while a datum enters
-rejuvenate_in_words <- function(check, listed) {
-  paste0(
-    "after rejuvenate() ",
-    if (check != "rejuvenate") sub(".* at", "at the power", check),
-    if (check != "rejuvenate") " ",
-    if (listed) "a state has frequency" else
-      "a part of the states has a weight of"
+rejuvenate_in_words <- function(check, at, x, found) {
+  call <- paste0("rejuvenate()", if (check != "rejuvenate") {
+    sub(".* at", " at the power", check)
+  })
+  if (x$listed) {
+    return(found(paste("after", call, "a state has frequency")))
+  }
+  paste(
+    call, "takes a weight of", format(at$is, digits = 3), "from a part of the",
+    "states and brings", format(at$should_be, digits = 3)
   )
 }
 
@@ -220,7 +223,7 @@ fault_in_words <- function(line, x) {
     identity = found("the weights of all moves sum to"),
     propose = propose_in_words(at, x, found),
     initial = initial_in_words(line, at, x, found),
-    rejuvenate = found(rejuvenate_in_words(line$check, x$listed)),
+    rejuvenate = rejuvenate_in_words(line$check, at, x, found),
     balance = paste(
       "the first brings", number(at$is), "and the second", number(at$should_be),
       "of what both can bring"

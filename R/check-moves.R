@@ -58,10 +58,12 @@
 #'   estimate the integral of \eqn{\gamma_t \alpha'_i \alpha'_j}{gamma_t
 #'   alpha'_i alpha'_j}, over all states and over parts of them. If they do not,
 #'   a density of one of the two is wrong;
-#' * `rejuvenate`: weighted by w, as many particles are in each part of the
-#'   states before and after five calls of `rejuvenate()`. If not, `rejuvenate`
-#'   or the weights are wrong. The moves of [td_rejuvenate()] are tested as
-#'   above;
+#' * `rejuvenate`: weighted by w, as many particles leave each part of the states
+#'   as enter it, in five calls of a function `rejuvenate()`. If not,
+#'   `rejuvenate` or the weights are wrong. Of [td_rejuvenate()], as many enter
+#'   each part by a move as leave it by the move that undoes it, and the reverse:
+#'   every particle tries each move, and counts by the probability that it is
+#'   chosen and accepted;
 #' * `initial`: the share of the draws of `initial()` in some region is the
 #'   integral of \eqn{\gamma_0} over it (if step 1 is among `steps`).
 #'

@@ -159,11 +159,11 @@ jump_moves <- function(target) {
 #' @noRd
 rejuvenated <- function(target, cloud, t, power, data) {
   rejuvenate <- target$rejuvenate
+  if (inherits(rejuvenate, "kb_td_rejuvenate")) {
+    return(jump(target, cloud, t, power, data))
+  }
   extras <- list(power = power)
   if (wants_cloud(rejuvenate)) extras$cloud <- cloud_seen(cloud, power)
-  if (inherits(rejuvenate, "kb_td_rejuvenate")) {
-    return(jump(target, rejuvenate, cloud, t, extras, data))
-  }
   n <- particle_count(cloud$states)
   states <- user_states(
     with_extras(rejuvenate, extras), of_target("rejuvenate"), n, t,
@@ -188,24 +188,32 @@ cloud_seen <- function(cloud, power) {
   )
 }
 
-# All rounds of a kernel of td_rejuvenate()
-jump <- function(target, kernel, cloud, t, extras, data) {
-  kernel$moves <- lapply(kernel$moves, function(move) {
+# What the moves of a kernel of td_rejuvenate() are called with
+jump_problem <- function(target, cloud, t, power, data) {
+  kernel <- target$rejuvenate
+  extras <- list(power = power)
+  if (wants_cloud(kernel)) extras$cloud <- cloud_seen(cloud, power)
+  moves <- lapply(kernel$moves, function(move) {
     functions <- vapply(move, is.function, TRUE)
     move[functions] <- lapply(move[functions], with_extras, extras)
     move
   })
-  problem <- list(
-    moves = kernel$moves, reverse = kernel$reverse, t = t, data = data,
+  list(
+    moves = moves, reverse = kernel$reverse, t = t, data = data,
     log_density = with_extras(target$log_density, extras)
   )
-  n <- length(kernel$moves)
+}
+
+# All rounds of the kernel
+jump <- function(target, cloud, t, power, data) {
+  problem <- jump_problem(target, cloud, t, power, data)
   out <- list(
     states = cloud$states,
     log_density = known_log_density(problem, cloud$states, cloud$log_density),
-    tried = integer(n), accepted = integer(n)
+    tried = integer(length(problem$moves)),
+    accepted = integer(length(problem$moves))
   )
-  for (round in seq_len(kernel$rounds)) out <- jump_once(problem, out)
+  for (round in seq_len(target$rejuvenate$rounds)) out <- jump_once(problem, out)
   out
 }
 

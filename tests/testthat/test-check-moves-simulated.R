@@ -376,32 +376,98 @@ point_problem <- function(fault = "none", sd = 0.7) {
   ))
 }
 
-# A wide datum, one that needs powers, and states in a vector and in a list
+# The same with states as rows: how many points, and the points before zeros
+row_problem <- function(fault = "none") {
+  as_list <- function(x) {
+    if (!is.matrix(x)) {
+      return(x)
+    }
+    lapply(seq_len(nrow(x)), function(i) x[i, 1 + seq_len(x[i, 1])])
+  }
+  as_rows <- function(x) {
+    t(vapply(x, function(s) c(length(s), s, numeric(3 - length(s))), numeric(4)))
+  }
+  of_lists <- function(f) {
+    function(a, b, ...) {
+      out <- f(as_list(a), as_list(b), ...)
+      if (is.list(out)) as_rows(out) else out
+    }
+  }
+  target <- point_problem(fault)$target
+  log_density <- target$log_density
+  target$log_density <- function(states, t, data, power = 1) {
+    log_density(as_list(states), t, data, power)
+  }
+  initial <- target$initial
+  target$initial <- function(n, data) as_rows(initial(n, data))
+  target$rejuvenate$moves <- lapply(target$rejuvenate$moves, function(move) {
+    functions <- vapply(move, is.function, NA)
+    move[functions] <- lapply(move[functions], of_lists)
+    move
+  })
+  list(target = target)
+}
+
+# Wide data, one that needs powers; states in a vector, in rows and in lists
 planted <- list(
   vector = function(fault) number_problem(fault),
+  rows = function(fault) row_problem(fault),
   list = function(fault) number_problem(fault, 0.005, as.list),
   points = function(fault) point_problem(fault)
 )
 faults_of <- list(
   vector = c("jacobian", "walk", "start", "forward"),
-  list = c("walk", "start"),
-  points = c("no jacobian", "death", "start")
+  rows = c("jacobian", "no jacobian", "death", "start", "forward")
 )
+faults_of$list <- faults_of$vector
+faults_of$points <- faults_of$rows
+
+is_found <- function(name, fault, n, seed) {
+  found <- wrong_pairs(
+    simulate_check(planted[[name]](fault), steps = 1, n = n, seed = seed)
+  )
+  any(grepl(if (fault == "start") "initial" else "rejuvenate", found))
+}
 
 test_that("planted faults are found, and right kernels pass", {
   for (name in names(planted)) {
-    check <- function(fault) {
-      simulate_check(planted[[name]](fault), steps = 1, n = 6000)
-    }
-    expect_true(check("none")$ok)
+    n <- if (name %in% c("rows", "points")) 2000 else 4000
+    right <- simulate_check(planted[[name]]("none"), steps = 1, n = n)
+    expect_true(right$ok, info = name)
     for (fault in faults_of[[name]]) {
-      found <- wrong_pairs(check(fault))
-      wanted <- if (fault == "start") "initial" else "rejuvenate"
-      expect_true(any(grepl(wanted, found)), info = paste(name, fault))
+      expect_true(is_found(name, fault, n, 1), info = paste(name, fault))
     }
   }
-  wrong <- simulate_check(planted$points("death"), steps = 1, n = 3000)
-  expect_output(print(wrong), "birth / death: ")
+  wrong <- simulate_check(planted$points("death"), steps = 1, n = 2000)
+  expect_output(print(wrong), "(birth / death|death / birth): ")
+  expect_output(print(wrong), "takes a weight of")
+})
+
+test_that("each planted fault is found in 9 of 10 seeds", {
+  skip_unless_extended()
+  for (name in names(planted)) {
+    for (fault in faults_of[[name]]) {
+      found <- vapply(1:10, function(seed) {
+        is_found(name, fault, 10000, seed)
+      }, NA)
+      expect_gte(sum(found), 9)
+    }
+  }
+})
+
+test_that("right kernels give no false alarms", {
+  skip_unless_extended()
+  # Null: the corrected p-value of a check is below 0.05 with at most that
+  # probability, below 1e-4 in at most 1 of 10 000 checks.
+  for (name in names(planted)) {
+    p <- vapply(1:100, function(seed) {
+      right <- planted[[name]]("none")
+      table <- simulate_check(right, steps = 1, n = 3000, seed = seed)$table
+      min(table$p_value, na.rm = TRUE)
+    }, 0)
+    expect_lte(sum(p < 0.05), stats::qbinom(1 - 1e-4, 100, 0.05))
+    expect_gt(min(p), 1e-4)
+  }
 })
 
 test_that("a start on a single state must have the density 1", {
