@@ -124,7 +124,7 @@ run_until <- function(fit, until, iter, progress, started, time_limit) {
     fit$control$iter <- as.integer(min(longer, most))
   }
   warn_status(fit)
-  warn_memory(fit)
+  inform_memory(fit)
   if (nrow(unmet) > 0) {
     warn_unmet(fit, until, unmet, run$interrupted)
   } else if (is_complete(fit)) {

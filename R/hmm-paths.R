@@ -88,8 +88,8 @@ step_seeds <- function(hmm, steps) {
 warn_improbable <- function(lost, total) {
   if (lost > 0) {
     kb_warn(c(
-      "{lost} of {total} observations {cli::qty(lost)}{?fits/fit} no state that
-       is possible: {?it was/they were} treated as missing.",
+      "Observations that fit no possible state were treated as missing.",
+      x = "{lost} of {total} observations {cli::qty(lost)}{?fits/fit} none.",
       i = "Neither the states that the filter expected nor those of the training
            period explain {cli::qty(lost)}{?it/them}."
     ), "improbable")

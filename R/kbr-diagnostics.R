@@ -157,8 +157,9 @@ warn_kbr_quality <- function(d) {
   if (length(off) > 0) {
     percent <- format(100 * d$sensitivity[off], digits = 2, trim = TRUE)
     kb_warn(c(
-      "The prior moves the posterior of {.val {names(off)}} by {percent}
-       percent of its effect under Bayes' rule.",
+      "The prior does not move the posterior of {.val {names(off)}} as under
+       Bayes' rule.",
+      x = "It has {percent} percent of its effect.",
       i = if (any(d$sensitivity[off] < 0.5)) {
         "If that is too little, use a larger {.arg delta}."
       },
@@ -168,8 +169,9 @@ warn_kbr_quality <- function(d) {
   negative <- stats::median(d$observations$negative)
   if (isTRUE(negative > 0.4)) {
     kb_warn(c(
-      "At the median observation {format(100 * negative, digits = 2)} percent
-       of the weights' absolute mass is negative.",
+      "Much of the weights' absolute mass is negative.",
+      x = "At the median observation it is {format(100 * negative, digits = 2)}
+           percent.",
       i = "Use a larger {.arg delta}."
     ), "weights")
   }

@@ -94,8 +94,9 @@ far_rows_of <- function(hmm, y) {
 warn_far_rows <- function(far, lost, total) {
   if (far > 0) {
     kb_warn(c(
-      "{far} of {total} observations {cli::qty(far)}{?is/are} far from all
-       training observations, as 1 in 1000 would be.",
+      "Observations are far from all training observations, as 1 in 1000 would
+       be.",
+      x = "{far} of {total} observations {cli::qty(far)}{?is/are} far.",
       x = if (lost > 0) {
         "{lost} of them {cli::qty(lost)}{?was/were} treated as missing."
       },

@@ -379,8 +379,9 @@ warn_cancelled_steps <- function(steps) {
   lost <- sum(vapply(steps, function(step) isTRUE(step$cancelled), NA))
   if (lost > 0) {
     kb_warn(c(
-      "Weights of {lost} of {length(steps)} observation{?s} cancelled in their
-       sum: they were treated as missing.",
+      "Observations whose weights cancelled in their sum were treated as
+       missing.",
+      x = "Those of {lost} of {length(steps)} observation{?s} did.",
       i = "They are far from the training observations, or a larger
            {.arg delta} is needed."
     ), "weights")

@@ -54,8 +54,8 @@ kbr_sd.kb_kbr_chunked <- function(fit, seen) {
   lost <- sum(variance < 0, na.rm = TRUE)
   if (lost > 0) {
     kb_warn(c(
-      "{lost} of {length(variance)} posterior variance{?s} {?is/are} negative:
-       NA.",
+      "Posterior variances that are negative are NA.",
+      x = "{lost} of {length(variance)} {?is/are}.",
       i = "Negative weights dominate there. A larger {.arg delta} reduces them;
            so does {.code method = \"iw\"}."
     ), "weights")

@@ -31,7 +31,8 @@ warn_prior_mass <- function(fit) {
   mass <- sum(fit$mu)
   if (abs(mass - 1) > 0.5) {
     kb_warn(c(
-      "The prior's weights on the states sum to {signif(mass, 2)}, not to 1.",
+      "The prior's weights on the states do not sum to 1.",
+      x = "They sum to {signif(mass, 2)}.",
       i = "Perhaps the states do not cover the prior; or the functions of
            {.arg kernel_x} lack constants (add {.code + kernel_constant()}); or
            {.arg eps} is too large."

@@ -72,7 +72,8 @@ simulate_rounds <- function(n, seed, batches, shared, support, rounds,
 report_rounds <- function(pairs, r, rounds) {
   if (is.null(pairs)) refuse_stop("before the first round was finished")
   kb_warn(c(
-    "Stopped in round {r} of {rounds}: interrupted.",
+    "Stopped before all rounds were finished: interrupted.",
+    x = "It was in round {r} of {rounds}.",
     i = "The pairs that were simulated are returned, with their weights."
   ), "interrupted")
 }

@@ -115,18 +115,17 @@ warn_far <- function(seen) {
   far <- sum(seen$far)
   if (far > 0) {
     kb_warn(c(
-      "{far} of {length(seen$far)} observation{?s} {?is/are} far from all
-       observations of the fit, as 1 in 1000 would be: the nearest of them
-       {?is/are} used instead.",
+      "Observations are far from all of the fit, as 1 in 1000 would be: the
+       nearest of the fit are used instead.",
+      x = "{far} of {length(seen$far)} observation{?s} {?is/are} far.",
       i = "Do not trust their posterior. Add pairs closer to them."
     ), "far")
   }
   alone <- sum(seen$near < far_share & !seen$far)
   if (alone > 0) {
     kb_warn(c(
-      "{alone} of {length(seen$near)} observation{?s} {?is/are} unknown to the
-       kernel of the observations.",
-      x = "Their posterior is not determined by the data, or NA.",
+      "Observations are unknown to the kernel of the observations.",
+      x = "{alone} of {length(seen$near)} {?is/are}. Their posterior is not determined by the data, or NA.",
       i = "Use a wider {.arg kernel_y}, or add pairs closer to them."
     ), "far")
   }
@@ -140,8 +139,8 @@ warn_cancelled.kb_kbr <- function(fit, seen) {
     seen$near >= far_share)
   if (lost > 0) {
     kb_warn(c(
-      "Weights of {lost} of {length(seen$near)} observation{?s} cancel in
-       their sum: NA.",
+      "Observations whose weights cancel in their sum have no posterior: NA.",
+      x = "Those of {lost} of {length(seen$near)} observation{?s} do.",
       i = "A larger {.arg delta} prevents cancellation."
     ), "weights")
   }

@@ -148,9 +148,10 @@ warn_failed <- function(pairs) {
   }
   if (failed > 0) {
     kb_warn(c(
-      "{.arg simulator} failed for {failed} of {failed + nrow(pairs$x)} states:
-       it returned missing or infinite values.",
-      x = "They are in {.field failed}, not among the pairs, whose states follow
+      "{.arg simulator} failed for some states: it returned missing or infinite
+       values.",
+      x = "{failed} of {failed + nrow(pairs$x)} states failed.",
+      "*" = "They are in {.field failed}, not among the pairs, whose states follow
            the prior given success.",
       i = "If failing says something about the state, return a number for it."
     ), "simulator")

@@ -433,8 +433,9 @@ warn_unexplained <- function(features, arg) {
   share <- features$residual / features$trace
   if (isTRUE(share > 0.05)) {
     kb_warn(c(
-      "Rank {ncol(features$factor)} leaves
-       {format(100 * share, digits = 2)} percent of {.arg {arg}} unexplained.",
+      "The rank leaves more than 5 percent of {.arg {arg}} unexplained.",
+      x = "Rank {ncol(features$factor)} leaves {format(100 * share, digits = 2)}
+           percent.",
       i = "Use a larger {.arg rank} or a wider kernel."
     ), "rank", argument = arg)
   }

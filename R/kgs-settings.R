@@ -249,9 +249,9 @@ check_basis <- function(basis) {
   }
   if (basis$unexplained > 0.05) {
     kb_warn(c(
-      "Rank {ncol(basis$factor)} leaves
-       {format(100 * basis$unexplained, digits = 2)} percent of the kernel
-       unexplained.",
+      "The rank leaves more than 5 percent of the kernel unexplained.",
+      x = "Rank {ncol(basis$factor)} leaves
+           {format(100 * basis$unexplained, digits = 2)} percent.",
       "*" = "The model is that of the pivots, not that of the kernel.",
       i = "Use a larger {.arg rank} or a wider kernel."
     ), "rank")

@@ -47,7 +47,8 @@ report_ladders <- function(sweeps, iter, ladders, status) {
     ), status)
   }
   kb_warn(c(
-    "Stopped after {sweeps} of {iter} sweeps of {ladders} ladder{?s}.",
+    "Stopped before all sweeps of the ladders were done.",
+    x = "There are {sweeps} of {iter} sweeps of {ladders} ladder{?s}.",
     i = "The evidence uses only those sweeps."
   ), status)
 }

@@ -21,7 +21,7 @@ warn_quality.kb_mcmc <- function(fit, since = 0L) {
   if (fit$status != "complete") {
     return(invisible())
   }
-  warn_memory(fit)
+  inform_memory(fit)
   inform_short(fit)
   if (is_too_short_to_judge(fit)) {
     return(invisible())

@@ -108,8 +108,8 @@ warn_status.kb_mcmc <- function(fit) {
   draws <- draws_in(fit)
   used <- sum(draws > 0 & draws >= max(draws) / 2)
   kb_warn(c(
-    "Stopped after {times_words(done)} of {chain_length(fit)} iterations of the
-     chains: {stop_words[[fit$status]]}.",
+    "Stopped before the chains were finished: {stop_words[[fit$status]]}.",
+    x = "There are {times_words(done)} of {chain_length(fit)} iterations.",
     "*" = "{used} of {length(done)} {?is/are} long enough to be used.",
     i = if (used > 0) {
       "You can use the draws so far; {.code update(fit)} continues."
@@ -128,12 +128,12 @@ times_words <- function(done) {
 }
 
 # Draws are never thinned silently
-warn_memory <- function(fit) {
+inform_memory <- function(fit) {
   bytes <- as.double(utils::object.size(fit$runs))
   if (bytes <= 1e9) {
     return(invisible())
   }
-  kb_warn(c(
+  kb_inform(c(
     "The draws take {format(bytes / 1e9, digits = 2)} GB.",
     i = "{.arg thin} in {.fn mcmc_control} keeps fewer."
   ), "memory")
@@ -160,10 +160,9 @@ warn_memory <- function(fit) {
 #'   run of the same length.
 #' @section Warnings: `kb_warning_convergence` names the quantities of chains
 #'   that have not converged, `kb_warning_time_limit` and
-#'   `kb_warning_interrupted` report chains that were stopped,
-#'   `kb_warning_memory` draws of more than 1 GB. A message of class
+#'   `kb_warning_interrupted` report chains that were stopped. A message of class
 #'   `kb_message_few_draws` reports fewer than 100 draws per chain, or a single
-#'   chain.
+#'   chain, one of class `kb_message_memory` draws of more than 1 GB.
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
 #' fit <- srvm(y ~ x, data,

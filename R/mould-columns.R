@@ -150,8 +150,9 @@ check_levels <- function(columns, data, arg) {
   many <- which(levels > 50 & levels > n / 2)
   for (name in names(columns)[many]) {
     kb_warn(c(
-      "Column {.val {name}} of {.arg {arg}} has {levels[[name]]} levels in
-       {n} rows, each of which becomes a predictor.",
+      "Column {.val {name}} of {.arg {arg}} has a level for every other row or
+       more, each of which becomes a predictor.",
+      x = "It has {levels[[name]]} levels in {n} rows.",
       i = "If it identifies the rows, drop it."
     ), "levels", column = name)
   }
@@ -306,8 +307,8 @@ warn_novel <- function(v, levels, name, arg) {
   novel <- setdiff(as.character(v), c(levels, NA))
   if (length(novel) > 0) {
     kb_warn(c(
-      "{.val {name}} of {.arg {arg}} has {length(novel)} level{?s} not seen
-       in fitting: {.val {novel}}.",
+      "{.val {name}} of {.arg {arg}} has levels not seen in fitting.",
+      x = "{cli::qty(novel)}Level{?s}: {.val {novel}}.",
       i = "Predictions for these rows are NA."
     ), "novel_level", columns = name, levels = novel)
   }

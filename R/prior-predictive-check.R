@@ -130,8 +130,8 @@ warn_misspecified <- function(check) {
   p <- apply(check$columns[far, , drop = FALSE], 2, min)
   odd <- utils::head(names(sort(p[p <= 0.01])), 3)
   kb_warn(c(
-    "{length(far)} of {n} observation{?s} {?is/are} unlike those of the fit: p
-     is 0.01 or less.",
+    "Observations are unlike those of the fit: p is 0.01 or less.",
+    x = "{length(far)} of {n} observation{?s} {?is/are} unlike them.",
     x = if (length(odd) > 0) "Unusual column{?s}: {.val {odd}}.",
     i = "The posterior there is an extrapolation. Perhaps the simulator lacks
          something that the data have."

@@ -204,7 +204,8 @@ report_kernels <- function(done, all, halted) {
   }
   if (halted || done < all) {
     kb_warn(c(
-      "Stopped after {done} of {all} kernels.",
+      "Stopped before all kernels were finished.",
+      x = "There are {done} of {all} kernels.",
       i = "The choice is among these kernels."
     ), "interrupted")
   }

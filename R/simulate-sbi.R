@@ -232,7 +232,8 @@ warn_of_missing <- function(y) {
   missing <- sum(is.na(y[, 1]))
   if (missing > 0) {
     kb_warn(c(
-      "{missing} row{?s} of observations {?is/are} {.code NA}.",
+      "Some observations are {.code NA}.",
+      x = "{missing} row{?s} of observations {?is/are}.",
       i = "The solution of the equations overflows or needs too many steps."
     ), "simulator")
   }

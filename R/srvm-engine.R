@@ -157,19 +157,21 @@ warn_status.kb_srvm <- function(fit) {
   }
   runs <- replicate_times(fit)
   done <- sum(runs == n_given(fit), na.rm = TRUE)
+  early <- fit$time < n_given(fit)
+  again <- !early && n_kernels(fit$settings) > 1
   kb_warn(c(
-    if (fit$time == n_given(fit) && n_kernels(fit$settings) == 1) {
-      "Stopped after {done} of {length(runs)} replicates:
-       {stop_words[[fit$status]]}."
-    } else if (fit$time == n_given(fit)) {
+    if (early) {
+      "Stopped before all rows were processed: {stop_words[[fit$status]]}."
+    } else if (again) {
       "Stopped while probable kernels ran again with more particles:
        {stop_words[[fit$status]]}."
     } else {
-      "Stopped after row {fit$time} of {n_given(fit)}:
+      "Stopped before all replicates were finished:
        {stop_words[[fit$status]]}."
     },
-    if (length(runs) > 1 && fit$time < n_given(fit)) {
-      c("*" = "{done} of {length(runs)} replicates are finished.")
+    x = if (early) "It was after row {fit$time} of {n_given(fit)}.",
+    "*" = if (length(runs) > 1 && !again) {
+      "{done} of {length(runs)} replicates are finished."
     },
     i = "You can use the fit of those rows; {.code update(fit)} continues it."
   ), fit$status)

@@ -152,8 +152,8 @@ report_orders <- function(status, done, orders) {
   }
   if (done == 0) refuse_stop("before the first order was finished", status)
   kb_warn(c(
-    "Stopped after {done} of {orders} orders: {stop_words[[status]]}.",
-    i = "The result uses only these."
+    "Stopped before all orders were finished: {stop_words[[status]]}.",
+    i = "The result uses only {done} of {orders} orders."
   ), status)
 }
 

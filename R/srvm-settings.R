@@ -91,8 +91,8 @@ warn_offset <- function(y) {
     return(invisible())
   }
   kb_warn(c(
-    "The mean of the response is {format(offset, digits = 2)} standard
-     deviations away from 0.",
+    "The mean of the response is far from 0.",
+    x = "It is {format(offset, digits = 2)} standard deviations away.",
     i = "The prior of the regression function, including the intercept, is
          centred at 0: subtract a constant from the response or use
          {.code scale = TRUE}."
@@ -108,9 +108,9 @@ warn_no_spread <- function(y, advice) {
     if (length(y) == 1) {
       "One row does not determine the scale of the response."
     } else {
-      "All {length(y)} responses are equal: they do not determine the scale of
-       the response."
+      "All responses are equal: they do not determine the scale of the response."
     },
+    x = if (length(y) > 1) "All {length(y)} responses are {y[[1]]}.",
     "*" = "Priors assume a standard deviation of 1, also for later rows:
            intervals are unreliable.",
     i = advice

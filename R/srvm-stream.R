@@ -77,8 +77,8 @@ update_from_connection <- function(object, connection, rows, header, na.action,
 
 warn_stream <- function(object, status) {
   kb_warn(c(
-    "Stopped after row {object$time}: {stop_words[[status]]}.",
-    i = "All rows read so far are in the fit; {.code update(fit, connection)}
+    "Stopped before the end of the connection: {stop_words[[status]]}.",
+    i = "All {object$time} rows read so far are in the fit; {.code update(fit, connection)}
          continues if the connection was opened before the first call."
   ), status)
 }

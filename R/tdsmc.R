@@ -297,7 +297,8 @@ warn_status.kb_tdsmc <- function(fit) {
     where <- paste(done, "of", length(fit$runs), "replicates")
   }
   kb_warn(c(
-    "Stopped after {where}: {stop_words[[fit$status]]}.",
+    "Stopped before all steps were done: {stop_words[[fit$status]]}.",
+    x = "It was after {where}.",
     i = "You can use the fit of those steps; {.code update(fit)} continues it."
   ), fit$status)
 }

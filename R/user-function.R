@@ -132,7 +132,8 @@ role_more <- function(role) if (length(role) > 2) paste0(", ", role[[3]])
 
 warn_user <- function(name, text, count) {
   kb_warn(c(
-    "{name} gave {count} warning{?s}.", x = "{text}"
+    "A function of yours gave warnings.",
+    x = "{name} gave {count} warning{?s}: {text}"
   ), "user_function", user_function = name, text = text, count = count)
 }
 

@@ -164,8 +164,8 @@ report_tasks <- function(done, all, what, made, plural = paste0(what, "s")) {
   }
   if (done == 0) refuse_stop(paste("before the first", what, "was finished"))
   kb_warn(c(
-    "Stopped after {done} of {all} {plural}: interrupted.",
-    i = made
+    "Stopped before all {plural} were finished: interrupted.",
+    x = "There are {done} of {all} {plural}.", i = made
   ), "interrupted")
 }
 

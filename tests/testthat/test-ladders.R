@@ -73,7 +73,7 @@ test_that("an interrupt while the quality is assessed leaves the fit", {
     Sys.sleep(5)
     stop("not stopped")
   }
-  local_mocked(warn_memory = slow)
+  local_mocked(inform_memory = slow)
   fit <- expect_warning(
     bark(x1 ~ x2, moons, control = short, seed = 1),
     class = "kb_warning_interrupted"
