@@ -217,8 +217,7 @@
 #' rejected after a look at 2500 rows; those that pass are judged by all rows, so
 #' that the posterior is exact (Christen and Fox, 2005). The number of moves per
 #' iteration is set in the warmup, by the number of kernels. Chains start where
-#' short ones with 2000 of the rows end, then 8000, and so on. With 100 000 rows, 10
-#' predictors and 30 kernels an iteration takes about 0.2 seconds of processor time.
+#' short ones with 2000 of the rows end, then 8000, and so on.
 #'
 #' Two chains run at a time in threads, or more on [workers][kb_workers].
 #'
@@ -245,8 +244,8 @@
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged; those of another length, if
 #' there are two or more with 100 draws each, by the same numbers.
-#' The numbers depend on n and the model, not on the speed of the machine. With 300
-#' rows and 10 predictors the budget takes about 5 seconds of processor time.
+#' The numbers depend on n and the model, not on the speed of the machine;
+#' [estimate_cost()] tells how long they take.
 #'
 #' That is enough for predictions. The posterior of the scales is narrow given
 #' the kernels, and an effective draw of scales and inclusion may cost hundreds

@@ -35,8 +35,9 @@
 #' @section Memory:
 #' Kernel matrices, features and draws of functions that cannot fit into memory
 #' are refused by `kb_error_memory` before they are allocated. The limit is the
-#' free memory reported by the system (on Linux; none elsewhere), or
-#' `options(kernelbayes.memory_limit = )`, a number of bytes.
+#' free memory reported by the system (on Linux), or
+#' `options(kernelbayes.memory_limit = )`, a number of bytes. Where there is none,
+#' or it is `Inf`, the system is asked for as much at once.
 #'
 #' @section Long runs:
 #' If a run is expected to take more than ten further minutes after its first
