@@ -42,7 +42,10 @@ NULL
 #'   than too high, by several `mc_se` at worst: the spread of replicates, or
 #'   [order_spread()], is the better guide. The same is true of [srvm()] where
 #'   few founders are left and no moves make their descendants differ
-#'   (`n_moves = 0`), and of [tdsmc()] where its moves mix slowly. Where
+#'   (`n_moves = 0`), and of [tdsmc()] where its moves mix slowly: with 300
+#'   particles in three dimensions and one or four steps of a random walk per
+#'   row, estimates had standard deviations of 1.25 and 0.76 where it was 0.77
+#'   and 0.55; with 2000 particles in four replicates both were 0.27. Where
 #'   bandwidths are learned, one per predictor, it is too small by a factor of
 #'   1.2 to 2.1 even if the effective sample size stays
 #'   high. So before you compare models whose evidence differs by a few nats,
