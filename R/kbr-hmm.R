@@ -230,6 +230,7 @@ mould_hmm <- function(states, observations, log_likelihood) {
   if (!is.null(log_likelihood) && !is.function(log_likelihood)) {
     bad_argument(log_likelihood, "log_likelihood", "NULL or a function")
   }
+  if (missing(states)) bad_argument(states, "states", "given")
   if (missing(observations)) observations <- NULL
   if (is.null(observations) == is.null(log_likelihood)) {
     kb_abort(c(

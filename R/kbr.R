@@ -264,6 +264,7 @@ kbr_fit <- function(mould, given, called, started) {
 # States and observations as separate arguments; no observations with a kernel
 # matrix
 mould_pairs <- function(x, y, kernel_y, na.action) {
+  if (missing(y)) y <- NULL
   if (is.null(y) && is.matrix(kernel_y)) {
     # A placeholder for each row: the kernel matrix has all the information.
     y <- matrix(seq_len(NROW(x)), dimnames = list(NULL, "row"))

@@ -30,6 +30,22 @@ test_that("calls without arguments are errors of the package", {
   }
 })
 
+test_that("calls without a second or a first argument are, too", {
+  calls <- list(
+    function() tune_kbr(1:9), function() kbr(1:9), function() kdr(1:9),
+    function() tune_kbr_hmm(1:9), function() tune_kbr_hmm(observations = 1:9),
+    function() kbr_hmm(1:9), function() kbr_hmm(observations = 1:9),
+    function() bark(1:9), function() srvm(1:9), function() kgs(1:9),
+    function() select_kernel(1:9), function() hsic_test(1:9),
+    function() hsic_test(y = 1:9), function() mmd_test(1:9),
+    function() cond_hsic_test(1:9, 1:9), function() cond_embedding(1:9),
+    function() kernel_matrix(1:9)
+  )
+  for (call in calls) {
+    expect_error(call(), class = "kb_error", info = deparse(body(call)))
+  }
+})
+
 test_that("errors name the function that the user called", {
   named <- function(expr) {
     as.character(rlang::catch_cnd(expr, "error")$call)[[1]]
