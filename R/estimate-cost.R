@@ -71,11 +71,11 @@ estimate_cost.call <- function(object, pilot = 2, env = parent.frame(), ...) {
   force(env)
   pilot <- check_seconds(pilot)
   engine <- cost_engine(object, env)
-  out <- if (engine == "kbr") {
+  out <- whole_stage(if (engine == "kbr") {
     rows_cost(object, pilot, env)
   } else {
     sampler_cost(object, engine, pilot, env)
-  }
+  }, "the pilot")
   structure(c(list(engine = engine), out), class = "kb_cost")
 }
 

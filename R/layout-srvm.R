@@ -19,7 +19,7 @@ srvm_layout <- c(layout(
   ),
   .fixed = n_fixed(settings), .kernels = n_kernels(settings),
   .weighted = rule(
-    length(settings$prior$kernels) %in% c(0, kernels),
+    length(settings$prior$kernels) %in% c(if (kernels == 1) 0, kernels),
     "of a prior weight for each kernel"
   ),
   .a_row = kernels_a_row(settings),

@@ -204,6 +204,12 @@ test_that("states that only C++ can check come back as errors", {
 # 5 is none because the fits below have fewer groups and classes.
 no_indices <- list(1e6, -1, 0, 0.5, 5, NaN, Inf, 2^31, NA_real_, -2^31)
 
+test_that("several kernels have prior weights", {
+  fit <- a_fit("srvm_average")
+  fit$settings$prior["kernels"] <- list(NULL)
+  expect_error(model_size(fit), "of a prior weight", class = "kb_error_fit")
+})
+
 test_that("the column of the offset is a number", {
   fit <- a_fit("bark_counts")
   at <- fit$mould$mixed$offset_column
