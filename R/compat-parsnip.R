@@ -126,10 +126,15 @@ new_spec <- function(class, mode, engine, args, mode_missing, engine_missing) {
   for (arg in c("mode", "engine")) {
     if (!rlang::is_string(get(arg))) bad_argument(get(arg), arg, "a string")
   }
-  parsnip::new_model_spec(class,
-    args = unclass(args), eng_args = NULL, mode = mode,
-    user_specified_mode = !mode_missing, method = NULL, engine = engine,
-    user_specified_engine = !engine_missing
+  tryCatch(
+    parsnip::new_model_spec(class,
+      args = unclass(args), eng_args = NULL, mode = mode,
+      user_specified_mode = !mode_missing, method = NULL, engine = engine,
+      user_specified_engine = !engine_missing
+    ),
+    error = function(error) {
+      kb_abort("{conditionMessage(error)}", "argument", parent = NULL)
+    }
   )
 }
 

@@ -425,3 +425,10 @@ test_that("quantiles are those of new responses", {
   )
   expect_equal(again, found)
 })
+
+test_that("unknown modes and engines are errors of the package", {
+  for (f in list(bark_spec, srvm_spec, kgs_spec)) {
+    expect_error(f(mode = "a"), "mode", class = "kb_error_argument")
+    expect_error(f(engine = "a"), "ngine", class = "kb_error_argument")
+  }
+})

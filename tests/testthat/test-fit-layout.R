@@ -363,7 +363,7 @@ test_that("damage found by random edits is refused", {
   fit$filter$hmm$settings$method <- c("kbr", "kbr")
   refused(fit, predict)
   prior <- srvm_prior()
-  prior["scaled"] <- NULL
+  prior["scaled"] <- list(NULL)
   refused(prior, function(prior) srvm(1:5, 1:5, prior = prior))
   fit <- a_fit("tdsmc")
   fit$moves$add$probability <- numeric()
