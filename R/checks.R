@@ -215,8 +215,9 @@ settled_parts <- function(x) {
 }
 
 # Of selection, the second number may be left to `n_signals`, and both to their
-# default.
+# default; no powers are NULL.
 as_given <- function(parts) {
+  if (identical(parts$powers, numeric())) parts["powers"] <- list(NULL)
   odds <- parts$selection
   if (is.double(odds) && length(odds) == 2) {
     if (is.na(odds[[2]])) parts$selection <- odds[[1]]

@@ -219,7 +219,7 @@ check_move_fraction <- function(move_fraction) {
 }
 
 check_powers <- function(powers) {
-  if (is.null(powers) || identical(powers, numeric())) {
+  if (is.null(powers)) {
     return(numeric())
   }
   rising <- is.numeric(powers) && length(powers) > 0 && !anyNA(powers) &&

@@ -156,7 +156,8 @@ test_that("print names the worst quantity, with its R-hat and its size", {
     if (table$rhat[[worst]] > 1.05) {
       # The line may be wrapped.
       expect_match(gsub("\n +", " ", paste(shown, collapse = "\n")), paste0(
-        "worst ", watched_words(fit, table$variable[[worst]]), ": R-hat ",
+        "worst ", shorten(watched_words(fit, table$variable[[worst]]), 58),
+        ": R-hat ",
         format(table$rhat[[worst]], digits = 3), ", ESS"
       ), fixed = TRUE)
     }
