@@ -106,11 +106,6 @@ bark_options <- list(
   )
 )
 
-# The layouts in a column of the table, as one list
-option_layouts <- function(part) {
-  unlist(unname(lapply(bark_options, `[[`, part)), recursive = FALSE)
-}
-
 # The options of a prior that differ from their defaults
 used_options <- function(prior) {
   Filter(function(name) {

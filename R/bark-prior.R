@@ -310,15 +310,13 @@ bark_prior_paper <- function(type = c(
 
 # Checks ---------------------------------------------------------------------
 
-own_scales_values <- "TRUE, FALSE, \"pooled\" or \"clustered\""
-
-is_own_scales <- function(v) {
-  isTRUE(v) || isFALSE(v) || rlang::is_string(v, c("pooled", "clustered"))
-}
-
 check_own_scales <- function(own_scales) {
-  if (!is_own_scales(own_scales)) {
-    bad_argument(own_scales, "own_scales", own_scales_values)
+  known <- isTRUE(own_scales) || isFALSE(own_scales) ||
+    rlang::is_string(own_scales, c("pooled", "clustered"))
+  if (!known) {
+    bad_argument(
+      own_scales, "own_scales", "TRUE, FALSE, \"pooled\" or \"clustered\""
+    )
   }
   own_scales
 }

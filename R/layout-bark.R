@@ -60,7 +60,7 @@ bark_prior_layout <- c(layout(
   noise_shape = where(!isTRUE(noise_fixed), numbers(1, 0)),
   noise_rate = where(!isTRUE(noise_fixed), numbers(1, 0)),
   noise_precision = where(isTRUE(noise_fixed), positive())
-), option_layouts("told_layout"))
+), unlist(unname(lapply(bark_options, `[[`, "told_layout")), recursive = FALSE))
 
 # Runs -------------------------------------------------------------------------
 
