@@ -5,6 +5,8 @@
 #include "core/bark/candidates.hpp"
 #include "core/bark/row_parts.hpp"
 #include "core/bark/sweep.hpp"
+#include "core/bark/variance_proposal.hpp"
+#include "core/bark/voigt.hpp"
 #include "glue/archive.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/executor.hpp"
@@ -46,6 +48,36 @@ Rcpp::List bark_row_parts_cpp(const Eigen::VectorXd& numbers, int length,
                          .add(make_executor(threads, 2), 0, 0.0, f);
   return Rcpp::List::create(Rcpp::Named("sum") = sum,
                             Rcpp::Named("seen") = seen);
+}
+
+// Voigt's function.
+// [[Rcpp::export(rng = false)]]
+Eigen::VectorXd bark_voigt_cpp(const Eigen::VectorXd& x,
+                               const Eigen::VectorXd& y) {
+  return x.binaryExpr(y, &bark::Voigt::at);
+}
+
+// Draws of the proposal for varphi, with the logarithms of their weights as
+// they are proposed and as they are there.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_variance_cpp(double alpha, double eps, int copies,
+                             double precision, double score, double power,
+                             int n, int seed) {
+  bark::Prior prior;
+  prior.alpha = alpha;
+  prior.eps = eps;
+  Rng rng(seed);
+  bark::VarianceProposal proposal(prior, copies, {precision, score}, power);
+  Eigen::VectorXd varphi(n), proposed(n), there(n);
+  for (int i = 0; i < n; ++i) {
+    proposed[i] = proposal.propose(rng);
+    varphi[i] = proposal.take(rng);
+    there[i] = proposal.log_weight(varphi[i]);
+  }
+  return Rcpp::List::create(
+      Rcpp::Named("varphi") = varphi, Rcpp::Named("proposed") = proposed,
+      Rcpp::Named("there") = there,
+      Rcpp::Named("log_evidence") = proposal.log_evidence());
 }
 
 // A walk through all moves from a draw of the prior; returns every state with

@@ -37,6 +37,8 @@ test_entries <- c(
   "bark_truncated_walk_cpp",
   "bark_turns_cpp",
   "bark_varying_pairs_cpp",
+  "bark_variance_cpp",
+  "bark_voigt_cpp",
   "bark_walk_cpp",
   "cholesky_script_cpp",
   "kgs_angles_cpp",

@@ -185,10 +185,9 @@ bool birth(Backfit& state, Rng& rng) {
   const double log_odds = std::log(prior.nu / (state.copies() + 1));
   const Place place = draw_place(prior, state.data(), state.pool(), rng);
   Backfit::Candidate column = state.make_column(place);
-  const VarianceProposal proposal(prior, 1, state.information(column), 1);
-  const double varphi = proposal.draw(rng);
-  if (!accept(proposal.log_weight(varphi) + log_odds, rng)) return false;
-  state.add(std::move(column), varphi, rng);
+  VarianceProposal proposal(prior, 1, state.information(column), 1);
+  if (!accept(proposal.propose(rng) + log_odds, rng)) return false;
+  state.add(std::move(column), proposal.take(rng), rng);
   return true;
 }
 
@@ -222,13 +221,12 @@ bool move_kernel(Backfit& state, int j, const Place& place, double log_proposal,
   }
   Backfit::Candidate column = state.make_column(place, j);
   const VarianceProposal from(prior, 1, state.replaced(column), power);
-  const VarianceProposal to(prior, 1, state.information(column), power);
-  const double varphi = to.draw(rng);
-  const double log_ratio = to.log_weight(varphi) -
+  VarianceProposal to(prior, 1, state.information(column), power);
+  const double log_ratio = to.propose(rng) -
                            from.log_weight(state.slot(j).varphi[0]) +
                            log_proposal;
-  if (!accept(log_ratio, rng)) return false;
-  state.replace(std::move(column), varphi, rng);
+  if (!accept_near_one(log_ratio, rng)) return false;
+  state.replace(std::move(column), to.take(rng), rng);
   return true;
 }
 

@@ -36,11 +36,10 @@ bool birth(State& state, double power, Rng& rng) {
     state.set_slot(change, std::move(slot));
     return true;
   }
-  const Column column = state.make_column(place);
-  const VarianceProposal proposal(prior, 1, state.information(column), power);
-  const double varphi = proposal.draw(rng);
-  if (!accept(proposal.log_weight(varphi) + log_odds, rng)) return false;
-  state.add(column, {place.location, 1, {varphi}, place.shape});
+  const Column& column = state.make_column(place);
+  VarianceProposal proposal(prior, 1, state.information(column), power);
+  if (!accept(proposal.propose(rng) + log_odds, rng)) return false;
+  state.add(column, {place.location, 1, {proposal.take(rng)}, place.shape});
   return true;
 }
 

@@ -125,13 +125,13 @@ bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
     return VarianceProposal(prior, slot.copies, information(state, i, out),
                             power);
   };
-  const VarianceProposal next = proposal(to);
-  const double varphi = next.draw(rng);
-  const double log_ratio = next.log_weight(varphi) -
+  VarianceProposal next = proposal(to);
+  const double log_ratio = next.propose(rng) -
                            proposal(from).log_weight(slot.varphi[0]) +
                            std::log(weights_[from] / weights_[to]) +
                            log_prior_ratio(state, slot, location(to));
-  if (!accept(log_ratio, rng)) return false;
+  if (!accept_near_one(log_ratio, rng)) return false;
+  const double varphi = next.take(rng);
   remove(state, out);
   state.remove(out);
   add(state, to, {location(to), slot.copies, {varphi}, places_[to].shape});

@@ -220,8 +220,8 @@ bool leave_move(State& state, double power, double step, Rng& rng) {
     if (log_ratio == -INFINITY) return false;
     to = with_scales_of(*others[k], own);
   }
-  Column column = state.make_column({slot.location, std::move(to)});
-  return move_kernel(state, j, std::move(column), log_ratio, power, rng);
+  return move_kernel(state, j, Place{slot.location, std::move(to)}, log_ratio,
+                     power, rng);
 }
 
 // (B113).

@@ -108,12 +108,13 @@ void GlmState::put(int j, const Place& place, const Eigen::VectorXd& values,
 bool GlmState::add(const Place& place, double log_ratio, Rng& rng) {
   const Eigen::VectorXd values = make_column(place);
   const Information about = working(at_, values, nullptr, 0);
-  const VarianceProposal proposal(*prior_, 1, about, 1);
-  const double varphi = proposal.draw(rng);
+  VarianceProposal proposal(*prior_, 1, about, 1);
+  const double log_weight = proposal.propose(rng);
+  const double varphi = proposal.take(rng);
   const double beta = draw_coefficient(about, varphi, rng);
   Eigen::VectorXd fit = fit_ + beta * values;
   Derivatives at = likelihood_->derivatives(fit);
-  log_ratio += proposal.log_weight(varphi) + at.log_likelihood -
+  log_ratio += log_weight + at.log_likelihood -
                at_.log_likelihood - log_normal_ratio(about, beta);
   if (!accept(log_ratio, rng)) return false;
   const int j = size();
@@ -155,18 +156,19 @@ bool GlmState::replace(int j, const Place& place, double log_ratio, Rng& rng) {
   const double from = beta_[j];
   const Eigen::VectorXd leaving = column(j), values = make_column(place);
   const Information forth = working(at_, values, &leaving, from);
-  const VarianceProposal to(*prior_, 1, forth, 1);
-  const double varphi = to.draw(rng);
+  VarianceProposal to(*prior_, 1, forth, 1);
+  const double log_weight = to.propose(rng);
+  const double varphi = to.take(rng);
   const double beta = draw_coefficient(forth, varphi, rng);
   Eigen::VectorXd fit = fit_ + (beta * values - from * leaving);
   Derivatives at = likelihood_->derivatives(fit);
   const Information back = working(at, leaving, &values, beta);
   const VarianceProposal here(*prior_, 1, back, 1);
-  log_ratio += at.log_likelihood - at_.log_likelihood + to.log_weight(varphi) -
+  log_ratio += at.log_likelihood - at_.log_likelihood + log_weight -
                log_normal_ratio(forth, beta) -
                here.log_weight(slots_[j].varphi[0]) +
                log_normal_ratio(back, from);
-  if (!accept(log_ratio, rng)) return false;
+  if (!accept_near_one(log_ratio, rng)) return false;
   put(j, place, values, varphi, beta);
   take(std::move(fit), std::move(at));
   return true;

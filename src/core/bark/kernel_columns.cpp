@@ -1,12 +1,56 @@
 #include "kernel_columns.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "row_parts.hpp"
 
 namespace kernelbayes {
 namespace bark {
+
+namespace {
+
+double scale_of(const Shape& shape, int l) {
+  return shape.included[l] ? std::exp(shape.log_lambda[l]) : 0;
+}
+
+bool same_scale(const Shape& one, const Shape& other, int l) {
+  if (one.included[l] != other.included[l]) return false;
+  return !one.included[l] || one.log_lambda[l] == other.log_lambda[l];
+}
+
+// Does a scale that goes leave exponents of which no digits are right?
+bool cancels(double log_gone, const std::vector<double>& log_lambda,
+             const std::vector<char>& included) {
+  constexpr double kMost = 7;
+  double left = -std::numeric_limits<double>::infinity();
+  for (std::size_t l = 0; l < included.size(); ++l) {
+    if (included[l]) left = std::max(left, log_lambda[l]);
+  }
+  return log_gone > left + kMost;
+}
+
+// So few scales that it saves time to change their parts of the exponents.
+bool few_change(const Place& from, const Place& to) {
+  constexpr int kFew = 2;
+  if (from.location == 0 || from.location != to.location) return false;
+  if (!from.shape || !to.shape || to.shape->included.empty()) return false;
+  const Shape &old = *from.shape, &now = *to.shape;
+  if (old.centre != now.centre) return false;
+  int changed = 0;
+  for (int l = 0; l < static_cast<int>(now.included.size()); ++l) {
+    if (same_scale(old, now, l)) continue;
+    if (++changed > kFew) return false;
+    if (old.included[l] &&
+        cancels(old.log_lambda[l], now.log_lambda, now.included)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
 
 KernelColumns::KernelColumns(const Data& data, const Prior& prior)
     : data_(&data), prior_(&prior) {
@@ -82,17 +126,26 @@ double KernelColumns::centre_of(const Place& place, int l) const {
 // intercept. `input` gives that of the rows.
 template <class Input>
 void KernelColumns::fill_from(const Input& input, const Place& place,
+                              const std::vector<double>& log_lambda,
+                              const std::vector<char>& included,
                               Eigen::Ref<Eigen::VectorXd> out) const {
   out.setZero();
   if (place.location == 0) return;
-  const bool own = place.shape && !place.shape->included.empty();
-  const auto& included = own ? place.shape->included : included_;
-  const auto& log_lambda = own ? place.shape->log_lambda : log_lambda_;
   for (int l = 0; l < static_cast<int>(included.size()); ++l) {
     if (!included[l]) continue;
     data_->arithmetic->add_squares(std::exp(log_lambda[l]), input(l),
                                    centre_of(place, l), out);
   }
+}
+
+template <class Input>
+void KernelColumns::fill_from(const Input& input, const Place& place,
+                              Eigen::Ref<Eigen::VectorXd> out) const {
+  if (place.shape && !place.shape->included.empty()) {
+    const Shape& own = *place.shape;
+    return fill_from(input, place, own.log_lambda, own.included, out);
+  }
+  fill_from(input, place, log_lambda_, included_, out);
 }
 
 void KernelColumns::fill_exponents(const Place& place,
@@ -129,6 +182,21 @@ void KernelColumns::fill(const Place& place, const Response& response,
                          Eigen::Ref<Eigen::VectorXd> exponents,
                          Eigen::Ref<Eigen::VectorXd> values) const {
   fill_exponents(place, exponents);
+  fill_values(exponents, values, response);
+}
+
+void KernelColumns::fill_changed(int j, const Place& from, const Place& to,
+                                 const Response& response,
+                                 Eigen::Ref<Eigen::VectorXd> exponents,
+                                 Eigen::Ref<Eigen::VectorXd> values) const {
+  if (!few_change(from, to)) return fill(to, response, exponents, values);
+  exponents = exponents_.col(j);
+  for (int l = 0; l < static_cast<int>(to.shape->included.size()); ++l) {
+    if (same_scale(*from.shape, *to.shape, l)) continue;
+    data_->arithmetic->add_squares(
+        scale_of(*to.shape, l) - scale_of(*from.shape, l), inputs().col(l),
+        centre_of(to, l), exponents);
+  }
   fill_values(exponents, values, response);
 }
 
@@ -227,17 +295,33 @@ void KernelColumns::propose_scales(const ScaleChange& change,
                                    const Response& response) {
   const Eigen::Index m = places.size();
   begin_proposal();
-  next_.exponents.leftCols(m) = std::exp(change.shift) * exponents_.leftCols(m);
   for (double& scale : next_.log_lambda) scale += change.shift;
+  const std::vector<double> shifted = next_.log_lambda;
+  for (const auto& one : change.ones) {
+    next_.log_lambda[one.predictor] = one.log_lambda;
+    next_.included[one.predictor] = one.included;
+  }
+  bool exact = true;
+  next_.exponents.leftCols(m) = std::exp(change.shift) * exponents_.leftCols(m);
   for (const auto& one : change.ones) {
     const int l = one.predictor;
-    const double before = next_.included[l] ? std::exp(next_.log_lambda[l]) : 0;
+    const double before = included_[l] ? std::exp(shifted[l]) : 0;
     const double after = one.included ? std::exp(one.log_lambda) : 0;
     add_exponents(places, l, after - before);
-    next_.log_lambda[l] = one.log_lambda;
-    next_.included[l] = one.included;
+    exact = exact && !(included_[l] && cancels(shifted[l], next_.log_lambda,
+                                               next_.included));
   }
+  if (!exact) fill_proposed(places);
   fill_values(next_.exponents.leftCols(m), next_.values.leftCols(m), response);
+}
+
+// All exponents anew.
+void KernelColumns::fill_proposed(const std::vector<Place>& places) {
+  const auto input = [&](int l) { return inputs().col(l); };
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    fill_from(input, places[j], next_.log_lambda, next_.included,
+              next_.exponents.col(j));
+  }
 }
 
 void KernelColumns::propose_direction(int l, Eigen::VectorXd direction,

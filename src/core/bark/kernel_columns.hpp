@@ -56,6 +56,12 @@ class KernelColumns {
   void fill(const Place& place, const Response& response,
             Eigen::Ref<Eigen::VectorXd> exponents,
             Eigen::Ref<Eigen::VectorXd> values) const;
+  /// The same from the exponents of column j, of the kernel `from`, if it has
+  /// the same centre and few other scales.
+  void fill_changed(int j, const Place& from, const Place& to,
+                    const Response& response,
+                    Eigen::Ref<Eigen::VectorXd> exponents,
+                    Eigen::Ref<Eigen::VectorXd> values) const;
   /// Of all rows, or of `out.size()` rows from `first` on.
   void fill_exponents(const Place& place, Eigen::Ref<Eigen::VectorXd> out,
                       Eigen::Index first = 0) const;
@@ -107,7 +113,13 @@ class KernelColumns {
   void begin_proposal();
   template <class Input>
   void fill_from(const Input& input, const Place& place,
+                 const std::vector<double>& log_lambda,
+                 const std::vector<char>& included,
                  Eigen::Ref<Eigen::VectorXd> out) const;
+  template <class Input>
+  void fill_from(const Input& input, const Place& place,
+                 Eigen::Ref<Eigen::VectorXd> out) const;
+  void fill_proposed(const std::vector<Place>& places);
 
   const Data* data_;
   const Prior* prior_;

@@ -30,14 +30,14 @@ bool local_move(State& state, double power, Rng& rng) {
                    sharpness, weights);
   const int row = choose_weighted(weights, leaving, rng);
   if (row < 0 || state.find(row + 1) >= 0) return false;
-  Column column = state.make_column({row + 1, state.slot(j).shape});
+  const Column& column = state.make_column({row + 1, state.slot(j).shape});
   const double back = similarities(*state.data().arithmetic, column.exponents,
                                    row, sharpness, weights);
   double log_ratio = std::log(leaving / back);
   if (!prior.centres.uniform()) {
     log_ratio += prior.centres.log_ratio(row + 1, from);
   }
-  return move_kernel(state, j, std::move(column), log_ratio, power, rng);
+  return move_kernel(state, j, column, log_ratio, power, rng);
 }
 
 }  // namespace bark

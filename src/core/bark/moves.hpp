@@ -183,6 +183,12 @@ inline bool accept(double log_ratio, Rng& rng) {
   return log_ratio >= 0 || rng.uniform() < std::exp(log_ratio);
 }
 
+/// The same for a ratio that is often 1 but for rounding, which may differ
+/// between sets of instructions: it always uses a number.
+inline bool accept_near_one(double log_ratio, Rng& rng) {
+  return rng.uniform() < std::exp(log_ratio);
+}
+
 /// A uniformly chosen copy: its slot, and its number there. S is a State or an
 /// OpenState.
 struct Copy {
@@ -199,11 +205,11 @@ Copy choose_copy(const S& state, Rng& rng) {
 /// Replaces a kernel with one copy by one elsewhere, with varphi from a
 /// data-informed proposal; log_proposal is the ratio for the choice of the
 /// place.
-bool move_kernel(State& state, int j, Column column, double log_proposal,
+bool move_kernel(State& state, int j, const Column& column, double log_proposal,
                  double power, Rng& rng);
 inline bool move_kernel(State& state, int j, const Place& place,
                         double log_proposal, double power, Rng& rng) {
-  return move_kernel(state, j, state.make_column(place), log_proposal, power,
+  return move_kernel(state, j, state.make_column(place, j), log_proposal, power,
                      rng);
 }
 

@@ -90,13 +90,13 @@ std::vector<double> draw_scales(const Prior& prior,
   for (const char in : included) d += in;
   std::vector<double> out(included.size(), 0.0);
   if (d == 0) return out;
-  const double log_equal = log_gamma_draw(prior.a, prior.b * d, rng);
+  if (prior.equal()) {
+    out.assign(out.size(), log_gamma_draw(prior.a, prior.b * d, rng));
+    return out;
+  }
   for (std::size_t l = 0; l < out.size(); ++l) {
-    if (prior.equal()) {
-      out[l] = log_equal;
-    } else if (included[l]) {
-      out[l] = log_gamma_draw(prior.share_shape(d), prior.b, rng);
-    }
+    if (!included[l]) continue;
+    out[l] = log_gamma_draw(prior.share_shape(d), prior.b, rng);
   }
   return out;
 }

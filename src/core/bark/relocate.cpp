@@ -48,7 +48,7 @@ bool relocate_copy(State& state, const Copy& copy, int to, double power,
     return true;
   }
   Slot slot{to, 1, {prior.draw_varphi(rng)}, nullptr};
-  const Column column = state.make_column({to, nullptr});
+  const Column& column = state.make_column({to, nullptr});
   const double log_ratio =
       out.log_ratio +
       state.information(column, out).log_ratio(slot.variance(collapsed));
@@ -76,21 +76,18 @@ bool relocate_shape(State& state, const Copy& copy, double power, Rng& rng) {
 }  // namespace
 
 // (B27); log_proposal is log P.
-bool move_kernel(State& state, int j, Column column, double log_proposal,
+bool move_kernel(State& state, int j, const Column& column, double log_proposal,
                  double power, Rng& rng) {
   const Prior& prior = state.prior();
   const Change out = state.score_change(j, 0);
   const VarianceProposal from(prior, 1, state.information(j), power);
-  const VarianceProposal to(prior, 1, state.information(column, out), power);
-  const double varphi = to.draw(rng);
-  const double log_ratio = to.log_weight(varphi) -
+  VarianceProposal to(prior, 1, state.information(column, out), power);
+  const double log_ratio = to.propose(rng) -
                            from.log_weight(state.slot(j).varphi[0]) +
                            log_proposal;
-  if (!accept(log_ratio, rng)) return false;
-  column.remove(j);
-  state.remove(out);
-  const Place place = column.place;
-  state.add(column, {place.location, 1, {varphi}, place.shape});
+  if (!accept_near_one(log_ratio, rng)) return false;
+  const Place& place = column.place;
+  state.replace(out, column, {place.location, 1, {to.take(rng)}, place.shape});
   return true;
 }
 

@@ -45,16 +45,21 @@ void State::fill_columns(const std::vector<Place>& places,
   }
 }
 
-Column State::make_column(const Place& place) const {
-  Column out;
-  out.place = place;
-  out.exponents.resize(data_->n());
-  out.values.resize(data_->n());
-  columns_.fill(place, response_, out.exponents, out.values);
-  out.gram = data_->arithmetic->product(columns(), out.values);
-  out.own = out.values.squaredNorm();
-  out.response = out.values.dot(response());
-  return out;
+const Column& State::make_column(const Place& place, int from) {
+  made_.place = place;
+  made_.exponents.resize(data_->n());
+  made_.values.resize(data_->n());
+  if (from >= 0) {
+    const Slot& slot = slots_[from];
+    columns_.fill_changed(from, {slot.location, slot.shape}, place, response_,
+                          made_.exponents, made_.values);
+  } else {
+    columns_.fill(place, response_, made_.exponents, made_.values);
+  }
+  made_.gram = data_->arithmetic->product(columns(), made_.values);
+  made_.own = made_.values.squaredNorm();
+  made_.response = made_.values.dot(response());
+  return made_;
 }
 
 // What follows from the proposed columns.

@@ -56,13 +56,6 @@ struct Column {
   Place place;
   Eigen::VectorXd exponents, values, gram;  // gram: K'Wk
   double own, response;                     // k'Wk, k'Wy
-
-  /// Mirrors State::remove().
-  void remove(int slot) {
-    const Eigen::Index last = gram.size() - 1;
-    gram[slot] = gram[last];
-    gram.conservativeResize(last);
-  }
 };
 
 /// The kernel part of a state and its likelihood with the coefficients
@@ -143,16 +136,20 @@ class State {
   Change score_change(int j, double variance) const;
   /// The same after another change of a different slot.
   Change score_change(int j, double variance, const Change& before) const;
-  Column make_column(const Place& place) const;
+  /// In memory of the state, until the next one is made. `from`: the slot that
+  /// the kernel may replace, if any.
+  const Column& make_column(const Place& place, int from = -1);
   /// Exponents and values of columns, one per place.
   void fill_columns(const std::vector<Place>& places,
                     Eigen::MatrixXd& exponents, Eigen::MatrixXd& values) const;
 
   /// Apply a change. set_slot() takes the new slot; remove() moves the last
-  /// slot to its place; add() appends.
+  /// slot to its place; add() appends; replace() puts another kernel in the
+  /// place of a slot that a change removes.
   void set_slot(const Change& change, Slot slot);
   void remove(const Change& change);
   void add(const Column& column, Slot slot);
+  void replace(const Change& out, const Column& column, Slot slot);
   /// Replaces a slot's copies and varphi without changing its variance, up to
   /// rounding.
   void relabel(int j, Slot slot);
@@ -243,6 +240,7 @@ class State {
   void set_at(int location, int slot);
   Eigen::VectorXd deviations() const;
   void shrink(const Change& change);
+  double take_column(int j, const Column& column, double variance);
   Change change_of(int j, double own, double mean, double variance,
                    double before) const;
 
@@ -275,6 +273,7 @@ class State {
   Eigen::MatrixXd gram_, covariance_;
   Eigen::VectorXd product_, mean_;  // K'Wy, mu
   double log_likelihood_ = 0;
+  Column made_;
 
   struct Proposal {
     bool columns = false;

@@ -107,34 +107,53 @@ void State::remove(const Change& change) {
   variance_.pop_back();
 }
 
-// (B22).
+// (B22), the column beside others, which have products with it: everything but
+// the slot.
+double State::take_column(int j, const Column& column, double variance) {
+  const Eigen::Index m = column.gram.size();
+  auto others = covariance_.topLeftCorner(m, m);
+  const Eigen::VectorXd u = others * column.gram;
+  const double left = column.own - phi_ * column.gram.dot(u);
+  const double precision = 1 / variance + phi_ * std::max(left, 0.0);
+  const double residual = column.response - column.gram.dot(mean_.head(m));
+  const double own = phi_ * residual / precision;
+  others.noalias() += phi_ * phi_ / precision * u * u.transpose();
+  covariance_.col(j).head(m) = -phi_ / precision * u;
+  covariance_.row(j).head(m) = covariance_.col(j).head(m).transpose();
+  covariance_(j, j) = 1 / precision;
+  mean_.head(m) -= phi_ * own * u;
+  mean_[j] = own;
+  columns_.put(j, column.exponents, column.values);
+  gram_.col(j).head(m) = column.gram;
+  gram_.row(j).head(m) = column.gram.transpose();
+  gram_(j, j) = column.own;
+  product_[j] = column.response;
+  return 0.5 * (own * own * precision - std::log(variance * precision));
+}
+
 void State::add(const Column& column, Slot slot) {
   const int m = size();
   const double variance = amplitude_ * slot.variance(prior_->collapsed());
   reserve(m + 1);
-  const Eigen::VectorXd u = covariance() * column.gram;
-  const double left = column.own - phi_ * column.gram.dot(u);
-  const double precision = 1 / variance + phi_ * std::max(left, 0.0);
-  const double residual = column.response - column.gram.dot(mean());
-  const double own = phi_ * residual / precision;
-  log_likelihood_ +=
-      0.5 * (own * own * precision - std::log(variance * precision));
-  covariance_.topLeftCorner(m, m).noalias() +=
-      phi_ * phi_ / precision * u * u.transpose();
-  covariance_.col(m).head(m) = -phi_ / precision * u;
-  covariance_.row(m).head(m) = covariance_.col(m).head(m).transpose();
-  covariance_(m, m) = 1 / precision;
-  mean_.head(m) -= phi_ * own * u;
-  mean_[m] = own;
-  columns_.put(m, column.exponents, column.values);
-  gram_.col(m).head(m) = column.gram;
-  gram_.row(m).head(m) = column.gram.transpose();
-  gram_(m, m) = column.own;
-  product_[m] = column.response;
+  log_likelihood_ += take_column(m, column, variance);
   copies_ += slot.copies;
   set_at(slot.location, m);
   variance_.push_back(variance);
   slots_.push_back(std::move(slot));
+}
+
+// Without the slot its variance is 0, and products with it do not count.
+void State::replace(const Change& out, const Column& column, Slot slot) {
+  const int m = size(), j = out.slot;
+  shrink(out);
+  covariance_.col(j).head(m).setZero();
+  covariance_.row(j).head(m).setZero();
+  mean_[j] = 0;
+  set_at(slots_[j].location, -1);
+  set_at(slot.location, j);
+  const double variance = amplitude_ * slot.variance(prior_->collapsed());
+  log_likelihood_ += take_column(j, column, variance);
+  relabel(j, std::move(slot));
 }
 
 }  // namespace bark

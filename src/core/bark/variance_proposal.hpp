@@ -1,51 +1,50 @@
 #pragma once
 
-#include <array>
-#include <cmath>
-
 #include "state.hpp"
 
 namespace kernelbayes {
 namespace bark {
 
-/// A proposal for the varphi of a slot with a single one: nearly its full
-/// conditional distribution, prior(varphi) L(v)^power with v = copies^2 /
-/// varphi. A histogram in x = log v with an exponential tail, mixed with the
-/// prior, which covers what the histogram misses: Q of (B23).
+/// A proposal for the varphi of a slot with a single one. With alpha = 1 and
+/// power 1 it is the full conditional distribution, and the weight of the
+/// kernel is its evidence, whatever varphi is: (B139). Otherwise it is the same
+/// for a likelihood that is close, mixed with the prior: Q of (B23), (B142).
 class VarianceProposal {
  public:
   VarianceProposal(const Prior& prior, int copies,
                    const Information& information, double power);
 
-  /// varphi.
-  double draw(Rng& rng) const;
+  /// log of the weight of a kernel with a proposed varphi relative to none,
+  /// (B23). take() is this varphi, drawn here only if the weight depends on it.
+  double propose(Rng& rng);
+  double take(Rng& rng) const { return exact_ ? draw(rng) : proposed_; }
 
-  /// log of the integral of prior(varphi) L(v)^power, nearly.
-  double log_evidence() const { return log_top_ + std::log(total_); }
-
-  /// log of prior(varphi) L(v)^power / proposal(varphi), (B23): the weight of a
-  /// kernel with this varphi relative to none.
+  /// The same weight of a kernel that is there.
   double log_weight(double varphi) const;
 
- private:
-  static constexpr int kBins = 32;
-  static constexpr double kWidth = 0.6, kPriorShare = 0.1;
+  /// log of the integral of prior(varphi) L(v), v = copies^2 / varphi; exact if
+  /// alpha = 1 and the power is 1.
+  double log_evidence() const { return log_evidence_; }
 
-  // Of x, with v = exp(x).
-  double log_prior(double x, double v) const;
-  double log_target(double x, double v) const;
-  double upper() const { return lower_ + kBins * kWidth; }
+ private:
+  static constexpr double kPriorShare = 0.1;
+
+  double draw(Rng& rng) const;
 
   const Prior* prior_;
   double squared_copies_;
   Information information_;
   double power_;
-  double shape_, rate_, log_constant_;  // the density of x
-  double lower_, tail_rate_;
-  double log_top_;  // of the densities, which are scaled by it
-  std::array<double, kBins + 1> density_;  // in each bin; at the tail's start
-  double total_;                           // their integral
+  bool exact_;
+  double rate_;       // of varphi / copies^2
+  Information near_;  // of the close likelihood
+  double log_evidence_;
+  double proposed_ = 0;
 };
+
+/// A draw of w > 0 with density proportional to (1 + w)^(-1/2)
+/// exp(b / (1 + w) - a w), a > 0, b >= 0: (B141).
+double draw_precision_ratio(double a, double b, Rng& rng);
 
 }  // namespace bark
 }  // namespace kernelbayes
