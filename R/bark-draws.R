@@ -35,20 +35,7 @@ head_draws.kb_bark <- function(fit, run, n) {
 }
 
 #' @export
-mixing_advice.kb_bark <- function(fit, poor) {
-  if (all(watched_kind(poor) %in% c("scale", "inclusion"))) {
-    return("Scales and inclusion of predictors do not mix;
-            {.code importance(fit)} has their Monte Carlo errors.")
-  }
-  what <- if (any(startsWith(poor, "f["))) {
-    "predictions, effects"
-  } else {
-    "intervals of these quantities"
-  }
-  paste(
-    "Until then", what, "and {.code importance(fit)} may change with the seed."
-  )
-}
+mixing_advice.kb_bark <- function(fit, poor) NULL
 
 #' @export
 chain_matrices.kb_bark <- function(fit) {

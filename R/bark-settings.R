@@ -92,9 +92,8 @@ refuse_class_weights <- function(weights) {
 
 #' The length of chains that the user leaves open
 #'
-#' About three to fifteen times as long as dbarts::bart() takes
-#' (tools/bench/league.R). Sweeps of classes take longer, and mix better. Draws of
-#' numbers are kept more rarely: they depend on each other.
+#' Many short chains: what single chains get wrong is in which kernels they have
+#' settled, which no affordable length changes (tools/bench/length.R).
 #' @param alone Do kernels move given the coefficients of the others? Then few
 #'   iterations have many moves.
 #' @param prior_only Without data the only predictor of kernels with common scales
@@ -105,26 +104,16 @@ bark_length <- function(n, family, alone = FALSE, prior_only = FALSE) {
     more <- max(1, 20000 / n)
     iter <- as.integer(20 * more)
     return(list(
-      warmup = as.integer(30 * more), iter = iter, thin = 1L,
+      chains = 4L, warmup = as.integer(30 * more), iter = iter, thin = 1L,
       until = trusted_until(2L * iter)
     ))
   }
-  classes <- is_class_family(family)
-  most <- if (classes) {
-    (if (is_glm_family(family)) 800 else 400) * (300 / max(n, 300))^0.7
-  } else {
-    1200 * (2000 / max(n, 2000))^0.7
-  }
-  most <- as.integer(max(most, 200))
+  few <- if (is_class_family(family)) 300 else 2000
+  most <- as.integer(max(400 * (few / max(n, few))^0.7, 100))
   list(
-    warmup = as.integer(max(most %/% 3, 100)), iter = most %/% 2L,
-    thin = if (prior_only) 3L else if (classes) 2L else 4L,
-    until = trusted_until(most)
+    chains = 8L, warmup = 100L, iter = 100L,
+    thin = if (prior_only) 3L else 2L, until = trusted_until(most)
   )
-}
-
-trusted_until <- function(most) {
-  convergence(trusted_mixing$rhat, trusted_mixing$ess, most)
 }
 
 # The kinds of response for a family

@@ -223,34 +223,34 @@
 #'
 #' [diagnostics()] has R-hat and effective sample sizes of sigma, J, the log
 #' likelihood, f (for several classes their probabilities) at 20 training rows,
-#' and the scales and inclusion of all predictors; `print` names the worst. If
-#' any has not mixed, the fit warns with class `kb_warning_convergence`.
+#' and the scales and inclusion of all predictors. `print()` has the Monte Carlo
+#' error of predictions. If it is above 30% of their posterior standard deviation,
+#' or that of a parameter that `print()` or `summary()` shows is, the fit warns with
+#' class `kb_warning_convergence`.
 #' [`update(iter = )`][update.kb_mcmc] continues a fit; the result is the same
-#' as from one run of that total length. Scales and inclusion take the longest
-#' to mix: f may have mixed where they have not.
+#' as from one run of that total length.
 #'
 #' @section Length:
-#' Where `control` leaves the length open, as by default, four chains run until
-#' R-hat is at most 1.05 and effective sample sizes are at least 100 for all
-#' monitored quantities, within a budget of m iterations after the warmup: 1200
-#' for numeric responses, beyond n = 2000 \eqn{1200 (2000/n)^{0.7}}{1200 (2000 /
-#' n)^0.7}; 800 for classes with a logit link and 400 for others, beyond n = 300
-#' \eqn{(300/n)^{0.7}}{(300 / n)^0.7} times that; at least 200. The warmup has m / 3 iterations, at least 100;
-#' convergence is judged after m / 2 and, if there is none, after m. Every fourth
-#' iteration is kept, for classes every second. From 5000 rows on, where kernels of
-#' numeric responses move given the others and an iteration has many moves, m is 40
-#' max(1, 20 000 / n), the warmup has three quarters of that, and all are kept:
-#' enough for predictions; a warning says what has not mixed.
+#' Where `control` leaves it open, as by default, eight chains have a warmup of 100
+#' iterations and run on until the Monte Carlo error of predictions and parameters is
+#' at most 20% of their posterior standard deviation (see [convergence()]). They are
+#' judged after 100 iterations, 200 and so on, at most m = 400; beyond n = 2000, for
+#' classes beyond n = 300, \eqn{400 (2000/n)^{0.7}}{400 (2000 / n)^0.7} or
+#' \eqn{400 (300/n)^{0.7}}{400 (300 / n)^0.7}, at least 100. Every second iteration is
+#' kept. Many short chains, because what one gets wrong is in which kernels it has
+#' settled, and longer chains do not change that. From 5000 rows on, where kernels of
+#' numeric responses move given the others and an iteration has many moves, there are
+#' four chains, m is 40 max(1, 20 000 / n), the warmup has three quarters of that, and
+#' all are kept.
+#'
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged; those of another length, if
-#' there are two or more with 100 draws each, by the same numbers.
+#' there are two or more with 100 draws each, if errors are at most 30%.
 #' The numbers depend on n and the model, not on the speed of the machine;
 #' [estimate_cost()] tells how long they take.
 #'
-#' That is enough for predictions. The posterior of the scales is narrow given
-#' the kernels, and an effective draw of scales and inclusion may cost hundreds
-#' of iterations: if a warning says that chains have not mixed,
-#' `update(fit, until = convergence())` continues them. A length in
+#' An effective draw of scales and inclusion may cost hundreds of iterations: for
+#' these, `update(fit, until = convergence())` continues the chains. A length in
 #' [mcmc_control()] is used as it is.
 #'
 #' @section The prior on the scale of the response:
@@ -449,7 +449,7 @@ bark.default <- function(x, ...) refuse_data(x, missing(x))
 #' @export
 bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
                          control = mcmc_control(
-                           warmup = NULL, iter = NULL, thin = NULL
+                           chains = NULL, warmup = NULL, iter = NULL, thin = NULL
                          ), weights = NULL, sigma = NULL,
                          linear = NULL, groups = NULL, offset = NULL,
                          scale = TRUE, prior_only = FALSE,

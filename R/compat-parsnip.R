@@ -62,7 +62,7 @@ NULL
 #' Without `iter` chains have the length that `bark()` and `kgs()` choose; with it
 #' the warmup is a third of it. Where a warning says `update(fit, ...)`, `fit` is
 #' `parsnip::extract_fit_engine()` of a fitted specification or workflow; to fit
-#' again, use `control = mcmc_control(until = convergence())` in
+#' again, use `control = mcmc_control(until = convergence(error = 0.1))` in
 #' `parsnip::set_engine()`.
 #'
 #' All main arguments can be tuned, over the ranges of [tuning_parameters].

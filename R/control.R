@@ -296,7 +296,7 @@ format_run <- function(x) {
 #' @param iter Iterations per chain after the warmup, at least 1.
 #' @param thin Every `thin`-th iteration after the warmup is kept, so that a
 #'   chain gives `floor(iter / thin)` draws; at most `iter`. `NULL` for any of
-#'   these three leaves it to the fit function: see the section on length in
+#'   these four leaves it to the fit function: see the section on length in
 #'   [bark()]; other functions use the defaults above.
 #' @param until `NULL`, or [convergence()]: chains that have not converged after
 #'   `iter` iterations are continued, to twice their length and so on, until
@@ -336,7 +336,7 @@ mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
                          overwrite = FALSE, time_limit = Inf, until = NULL) {
   if (!is.null(iter)) iter <- check_count(iter, 1)
   control <- list(
-    chains = check_size(chains, 1, each = 50),
+    chains = if (!is.null(chains)) check_size(chains, 1, each = 50),
     warmup = if (!is.null(warmup)) check_count(warmup, 0),
     iter = iter,
     thin = if (!is.null(thin)) {
@@ -361,6 +361,7 @@ settled_control <- function(control,
                               warmup = 1000L, iter = 1000L, thin = 1L
                             )) {
   control <- check_class(control, "kb_mcmc_control", "`mcmc_control()`")
+  if (is.null(length$chains)) length$chains <- 4L
   # A goal belongs to an open length.
   if (!is.null(control$iter)) length$until <- NULL
   open <- names(length)[lengths(control[names(length)]) == 0]
@@ -373,16 +374,15 @@ settled_control <- function(control,
 #' @export
 print.kb_mcmc_control <- function(x, ...) {
   shown <- function(length) if (is.null(length)) "as needed" else length
-  known <- !is.null(x$iter) && !is.null(x$thin)
+  known <- all(lengths(x[c("chains", "iter", "thin")]) > 0)
   cat(
     "<mcmc_control>\n",
-    "  chains: ", x$chains, ", warmup: ", shown(x$warmup), ", iter: ",
+    "  chains: ", shown(x$chains), ", warmup: ", shown(x$warmup), ", iter: ",
     shown(x$iter), ", thin: ", shown(x$thin),
     if (known) paste0(" (", x$chains * (x$iter %/% x$thin), " draws)"), "\n",
     if (!is.null(x$until)) {
       paste0(
-        "  until R-hat is at most ", format(x$until$rhat),
-        " and effective sample sizes at least ", format(x$until$ess), ", or ",
+        "  until: ", goal_words(x$until), ", or\n  ",
         format(x$until$max_iter, big.mark = ","), " iterations\n"
       )
     },

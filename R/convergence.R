@@ -23,9 +23,19 @@ NULL
 #' square root of `ess`. Quantities whose draws are all equal are ignored,
 #' unless this is true of all quantities.
 #'
-#' Fits judge themselves by laxer values: `print()` says "converged", and no
-#' warning is given, if R-hat is at most 1.05 and effective sample sizes are at
-#' least 100. Only values worse than these are wrong enough to warn of.
+#' With `error` only what is read counts: predictions, and the parameters that
+#' `print()` and `summary()` show, such as coefficients, noise and standard
+#' deviations of groups. The Monte Carlo error of a posterior mean comes from the
+#' means of the C chains, sd / sqrt(C); with fewer than four chains from those of
+#' four parts or more. That of predictions is the root mean square over f (for
+#' several classes the probabilities) at 20 rows, each relative to its posterior
+#' standard deviation. Scales, inclusion and numbers of kernels take far longer to
+#' mix than predictions: `diagnostics()` has them.
+#'
+#' Fits judge themselves in this way: without a fixed length [bark()] aims at an
+#' error of 0.2; with any length `print()` says "converged", and no warning is
+#' given, up to 0.3, beyond which another seed may move posterior means by a third
+#' of their standard deviation.
 #'
 #' A run that is stopped because its diagnostics look good is slightly biased:
 #' it is more likely to end when the chains happen to agree (Cowles, Roberts and
@@ -38,6 +48,9 @@ NULL
 #' @param ess Smallest effective sample size of all chains together, above 0.
 #' @param max_iter Largest number of iterations of each chain after the warmup,
 #'   including those that the fit has, at least 1.
+#' @param error `NULL`, or the largest Monte Carlo error of predictions and
+#'   parameters in posterior standard deviations, above 0: then `rhat` and `ess`
+#'   do not count.
 #' @return A list of class `kb_convergence`.
 #' @section Errors: A number outside its range is an error of class
 #'   `kb_error_argument`.
@@ -64,14 +77,17 @@ NULL
 #' # Without a check of convergence 200 iterations, and with one:
 #' diagnostics(fit)
 #' fit <- update(fit, until = convergence(rhat = 1.02, ess = 300))
+#' # The means of predictions to a tenth of their standard deviations:
+#' fit <- update(fit, until = convergence(error = 0.1))
 #' diagnostics(fit)
 #' @export
-convergence <- function(rhat = 1.01, ess = 400, max_iter = 1e5) {
+convergence <- function(rhat = 1.01, ess = 400, max_iter = 1e5, error = NULL) {
   structure(
     list(
       rhat = check_number(rhat, 1, open = TRUE),
       ess = check_number(ess, 0, open = TRUE),
-      max_iter = check_count(max_iter, 1)
+      max_iter = check_count(max_iter, 1),
+      error = if (!is.null(error)) check_number(error, 0, open = TRUE)
     ),
     class = "kb_convergence"
   )
@@ -80,15 +96,25 @@ convergence <- function(rhat = 1.01, ess = 400, max_iter = 1e5) {
 #' @export
 print.kb_convergence <- function(x, ...) {
   check_no_dots(...)
-  cat(
-    "<convergence>\n",
-    "  R-hat at most ", format(x$rhat), ", effective sample size at least ",
-    format(x$ess), "\n",
+  cat("<convergence>\n", paste0("  ", goal_words(x), "\n"),
     "  at most ", format(x$max_iter, big.mark = ","),
     " iterations of each chain\n",
     sep = ""
   )
   invisible(x)
+}
+
+goal_words <- function(until) {
+  if (is.null(until$error)) {
+    return(paste0(
+      "R-hat at most ", format(until$rhat), ", effective sample size at least ",
+      format(until$ess)
+    ))
+  }
+  paste0(
+    "Monte Carlo error of predictions, and of parameters shown, at most ",
+    format(100 * until$error), "% of the posterior sd"
+  )
 }
 
 check_until <- function(until) {
@@ -133,12 +159,32 @@ run_until <- function(fit, until, iter, progress, started, time_limit) {
   fit
 }
 
-# The rows of `chain_mixing()` that do not meet the thresholds
+# The rows of `chain_mixing()` that do not meet the goal
 unmet_convergence <- function(fit, until) {
   if (all(draws_in(fit) == 0)) {
     return(data.frame())
   }
-  beyond_thresholds(chain_mixing(fit), until)
+  table <- chain_mixing(fit)
+  if (is.null(until$error)) {
+    return(beyond_thresholds(table, until))
+  }
+  beyond_reading(table, until)
+}
+
+# What users read: predictions, judged together, and each parameter that print()
+# shows
+beyond_reading <- function(table, until) {
+  kind <- watched_kind(table$variable)
+  error <- ifelse(kind == "f", prediction_error(table), table$error)
+  beyond <- is.na(error) | error > until$error
+  table[beyond & kind %in% c("f", "parameter") & !table$constant, ]
+}
+
+# Root mean square over the watched predictions, in posterior standard
+# deviations; NA if there are none that vary
+prediction_error <- function(table) {
+  of_f <- watched_kind(table$variable) == "f" & !table$constant
+  if (any(of_f)) sqrt(mean(table$error[of_f]^2)) else NA_real_
 }
 
 # The tails of a discrete quantity may be a single value, which has no effective
@@ -159,17 +205,37 @@ warn_unmet <- function(fit, until, unmet, interrupted) {
     "out of time"
   }
   done <- min(draws_in(fit)) * fit$control$thin
-  worst <- utils::head(unmet[order(least_size(unmet)), ], 5)
-  lines <- mixing_bullets(fit, worst)
-  more <- nrow(unmet) - nrow(worst)
-  if (more > 0) lines <- c(lines, x = paste("and", more, "more"))
   kb_warn(c(
     "The chains have not converged.",
     x = paste0("They ended after {done} iterations: ", why, "."),
-    lines,
-    i = "Required: R-hat at most {until$rhat}, effective sample sizes of at
-         least {until$ess}.",
+    unmet_bullets(fit, until, unmet),
+    i = paste0("Required: ", goal_words(until), "."),
     i = "{.code update(fit, until = )} continues.",
     i = mixing_advice(fit, unmet$variable)
   ), "convergence", variables = unmet$variable)
+}
+
+# Lines of a warning: with a goal for predictions they are one, otherwise the
+# worst quantities
+unmet_bullets <- function(fit, until, unmet) {
+  of_f <- !is.null(until$error) & watched_kind(unmet$variable) == "f"
+  worst <- utils::head(worst_first(unmet[!of_f, ]), 5)
+  more <- sum(!of_f) - nrow(worst)
+  c(
+    if (any(of_f)) {
+      error <- prediction_error(chain_mixing(fit))
+      c(x = paste0("Predictions: ", error_words(error), "."))
+    },
+    if (nrow(worst) > 0) mixing_bullets(fit, worst),
+    if (more > 0) c(x = paste("and", more, "more"))
+  )
+}
+
+error_words <- function(error) {
+  paste0(
+    "Monte Carlo error ",
+    if (is.na(error)) "not known" else {
+      paste0(format(100 * error, digits = 2), "% of the posterior sd")
+    }
+  )
 }

@@ -133,9 +133,11 @@ NULL
 #'
 #' The rows are chosen from the predictors alone, so that an updated fit keeps
 #' the same rows: they are evenly spaced along the first principal direction of
-#' the predictors. A warning (`kb_warning_convergence`) is given where an R-hat
-#' is above 1.05 or an effective sample size below 100. Quantities whose draws
-#' are all equal do not count. With fewer than 100 draws per chain, or a single
+#' the predictors. A warning (`kb_warning_convergence`) is given where what is
+#' read may change with the seed: where the Monte Carlo error of f or
+#' probabilities (root mean square), or of a parameter, is above 30% of the
+#' posterior standard deviation, see [convergence()]; scales, inclusion, `J`, `k`
+#' and `log_lik` do not warn. Quantities whose draws are all equal do not count. With fewer than 100 draws per chain, or a single
 #' chain, a message (`kb_message_few_draws`) says that mixing cannot be judged.
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.

@@ -155,7 +155,8 @@ smc_settings_layout <- c(layout(
 smc_control_layout <- c(layout(particles = counts(1, 1)), smc_settings_layout)
 
 convergence_layout <- layout(
-  rhat = numbers(1, 1), ess = positive(1), max_iter = counts(1, 1)
+  rhat = numbers(1, 1), ess = positive(1), max_iter = counts(1, 1),
+  error = maybe(positive(1))
 )
 
 mcmc_settings_layout <- c(layout(

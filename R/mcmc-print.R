@@ -51,8 +51,8 @@ announce_budget <- function(control) {
     return(invisible())
   }
   kb_inform(c(
-    "{counted(control$chains, 'chain')} run until R-hat is at most {until$rhat}
-     and effective sample sizes are at least {until$ess}.",
+    "{counted(control$chains, 'chain')} run until they have converged:
+     {goal_words(until)}.",
     i = "Their budget: {until$max_iter} iterations each after a warmup of
          {control$warmup}. {.fn mcmc_control} sets another."
   ), "budget")
@@ -91,14 +91,17 @@ mixing_line <- function(x, show) {
   if (all(is.na(table$rhat)) && length(short) == 0) {
     return(NULL)
   }
-  poor <- nrow(beyond_thresholds(table, trusted_mixing))
-  at <- worst_first(table)[1, ]
+  error <- prediction_error(table)
+  poor <- beyond_reading(table, trusted_mixing)
+  poor <- poor[watched_kind(poor$variable) != "f", ]
+  poor <- poor[order(-poor$error), ]
   lines <- c(
-    if (!is.na(at$rhat)) {
+    if (!is.na(error)) paste0("predictions: ", error_words(error)),
+    if (nrow(poor) > 0) {
       paste0(
-        "worst ", shorten(watched_words(x, at$variable), 58), ": R-hat ",
-        show(at$rhat), ", ESS ", show(least_size(at)),
-        if (poor > 1) paste0("; ", poor, " of ", nrow(table), " poor")
+        shorten(watched_words(x, poor$variable[[1]]), 40), ": ",
+        error_words(poor$error[[1]]),
+        if (nrow(poor) > 1) paste0(", and ", nrow(poor) - 1, " more")
       )
     },
     short

@@ -26,54 +26,31 @@ warn_quality.kb_mcmc <- function(fit, since = 0L) {
   if (is_too_short_to_judge(fit)) {
     return(invisible())
   }
-  poor <- beyond_thresholds(chain_mixing(fit), trusted_mixing)
+  poor <- unmet_convergence(fit, trusted_mixing)
   if (nrow(poor) > 0) warn_mixing(fit, poor)
 }
 
-# Vehtari and others (2021) recommend R-hat below 1.01 and a size above 400:
-# missing these by a little is no reason to warn.
-trusted_mixing <- list(rhat = 1.05, ess = 100)
+# Beyond it what users read may change with the seed, posterior means by a third
+# of their sd. Chains without a fixed length aim at less.
+trusted_mixing <- list(error = 0.3)
+aimed_error <- 0.2
 
-#' Warn of quantities whose chains differ or have few independent draws
-#' @param poor Their rows of `chain_mixing()`.
-#' @noRd
-warn_mixing <- function(fit, poor) {
-  rhat <- worst(max, poor$rhat)
-  size <- worst(min, least_size(poor))
-  shown <- lapply(list(rhat = rhat, size = size), format, digits = 3)
-  all <- nrow(chain_mixing(fit))
-  kb_warn(c(
-    if (is.na(rhat) || rhat > trusted_mixing$rhat) {
-      "The chains have not mixed well."
-    } else {
-      "The effective sample size is low."
-    },
-    x = "R-hat is up to {shown$rhat}, the effective sample size down to
-         {shown$size}.",
-    "*" = "{nrow(poor)} of {all} quantities {cli::qty(nrow(poor))}{?is/are}
-           affected. The worst of each kind:",
-    mixing_bullets(fit, worst_of_kinds(poor)),
-    v = function_mixing(chain_mixing(fit), poor),
-    i = "{.code update(fit, iter = {more_iterations(fit, size)})} continues;
-         {.code update(fit, until = convergence())} until converged.",
-    i = mixing_advice(fit, poor$variable)
-  ), "convergence", variables = poor$variable)
+trusted_until <- function(most) {
+  convergence(max_iter = most, error = aimed_error)
 }
 
-# Predictions depend on f: words if it has mixed at all points, or NULL
-function_mixing <- function(table, poor) {
-  of_f <- table[startsWith(table$variable, "f["), ]
-  if (nrow(of_f) == 0 || any(of_f$variable %in% poor$variable)) {
-    return(NULL)
-  }
-  sprintf(
-    paste(
-      "f mixes: predictions and effects can be used (R-hat up to %s, sizes of",
-      "%s or more)."
-    ),
-    format(worst(max, of_f$rhat), digits = 3),
-    format(worst(min, least_size(of_f)), digits = 3)
-  )
+#' Warn of what users read if chains have not mixed
+#' @param poor The rows of `chain_mixing()` that say so.
+#' @noRd
+warn_mixing <- function(fit, poor) {
+  kb_warn(c(
+    "The chains have not mixed well: what you read may change with the seed.",
+    unmet_bullets(fit, trusted_mixing, poor),
+    i = "{.code update(fit, iter = {more_iterations(fit, poor)})} continues;
+         {.code update(fit, until = convergence(error = {aimed_error}))} until
+         Monte Carlo errors are at most {100 * aimed_error}% of posterior sds.",
+    i = mixing_advice(fit, poor$variable)
+  ), "convergence", variables = poor$variable)
 }
 
 # Chains that ended before they had converged are not too short to be judged
@@ -107,11 +84,16 @@ inform_short <- function(fit) {
   }
 }
 
-# Number of iterations for an effective sample size of 400 (Vehtari et al.,
-# 2021), from the size so far, which a fit that has not mixed overstates
-more_iterations <- function(fit, size) {
+# Iterations after which the largest Monte Carlo error is the one aimed at, which
+# chains that have not mixed understate
+more_iterations <- function(fit, poor) {
   iter <- as.double(fit$control$iter)
-  wanted <- if (is.na(size)) Inf else iter * (400 / size - 1)
+  table <- chain_mixing(fit)
+  error <- c(
+    if ("f" %in% watched_kind(poor$variable)) prediction_error(table),
+    poor$error[watched_kind(poor$variable) != "f"]
+  )
+  wanted <- if (anyNA(error)) Inf else iter * ((max(error) / aimed_error)^2 - 1)
   format(signif(min(max(wanted, iter), 10 * iter), 1), scientific = FALSE)
 }
 
@@ -159,7 +141,7 @@ least_size <- function(table) {
 # Rows of a table of mixing, the worst first: by R-hat where it is too large,
 # then by effective sample size
 worst_first <- function(table) {
-  rhat <- pmax(table$rhat, trusted_mixing$rhat)
+  rhat <- pmax(table$rhat, 1.05)
   # Numbers that are not finite.
   rhat[is.na(rhat)] <- Inf
   table <- table[order(table$constant, -rhat, least_size(table)), ]
@@ -167,15 +149,12 @@ worst_first <- function(table) {
   table
 }
 
-# The worst of f or probabilities, of scales, of inclusion and of the rest
-worst_of_kinds <- function(table) {
-  table <- worst_first(table)
-  table[!duplicated(watched_kind(table$variable)), ]
-}
-
+# Predictions, parameters that print() shows, and what tells how the sampler
+# moves: scales, inclusion and sizes of kernels, likelihoods
 watched_kind <- function(variable) {
-  kinds <- c(f = "f", p = "f", log_lambda = "scale", delta = "inclusion",
-    share = "inclusion", d = "inclusion"
+  kinds <- c(f = "f", p = "f", log_lambda = "scale", log_bandwidth = "scale",
+    delta = "scale", share = "scale", d = "scale", J = "size", k = "size",
+    log_nugget = "scale", log_lik = "size"
   )
   kind <- kinds[sub("\\[.*", "", variable)]
   unname(ifelse(is.na(kind), "parameter", kind))

@@ -8,7 +8,8 @@
 #' a different value in each half of a chain has an infinite R-hat.
 #' @param chains Named list of matrices, a row per draw and a column per chain.
 #' @return Data frame with a row per quantity: `variable`, `ess_bulk`,
-#'   `ess_tail`, `rhat`, and whether it is `constant`.
+#'   `ess_tail`, `rhat`, `error` (of the mean, in standard deviations), and
+#'   whether it is `constant`.
 #' @noRd
 mixing_table <- function(chains) {
   size <- dim(chains[[1]])
@@ -25,8 +26,25 @@ mixing_table <- function(chains) {
   numbers[is.nan(numbers)] <- NA
   data.frame(
     variable = names(chains), ess_bulk = numbers[1, ], ess_tail = numbers[2, ],
-    rhat = numbers[3, ], constant = finite & same %in% TRUE
+    rhat = numbers[3, ], error = mean_errors(draws, size),
+    constant = finite & same %in% TRUE
   )
+}
+
+# Monte Carlo errors of means, in standard deviations, from the means of chains
+# or of at least four equal parts of them: within short chains that move slowly
+# nothing else is seen
+mean_errors <- function(draws, size) {
+  parts <- ceiling(4 / size[[2]])
+  rows <- size[[1]] %/% parts
+  if (rows == 0) {
+    return(rep(NA_real_, ncol(draws)))
+  }
+  kept <- rep(seq_len(parts * rows), size[[2]]) +
+    rep(size[[1]] * (seq_len(size[[2]]) - 1), each = parts * rows)
+  draws <- draws[kept, , drop = FALSE]
+  means <- colMeans(array(draws, c(rows, parts * size[[2]], ncol(draws))))
+  apply(means, 2, stats::sd) / sqrt(nrow(means)) / apply(draws, 2, stats::sd)
 }
 
 # Normal scores of the ranks 1, 3/2, 2, ... of the draws in the chains' halves,

@@ -94,21 +94,22 @@ test_that("the budget is said before, and its end after", {
       control = mcmc_control(chains = 2, warmup = NULL, iter = NULL),
       seed = 1, progress = TRUE
     )),
-    "1200 iterations each", class = "kb_message_budget"
+    "400 iterations each", class = "kb_message_budget"
   )
-  expect_output(print(fit), "after 400: (converged|budget used up)")
-  fit$control$until$rhat <- 1
-  expect_output(print(fit), "after 400: budget used up, not converged")
-  fit$control$until[c("rhat", "ess")] <- list(100, 1)
-  expect_output(print(fit), "after 400: converged")
+  expect_output(print(fit), "after 100: (converged|budget used up)")
+  fit$control$until$error <- 1e-6
+  expect_output(print(fit), "after 100: budget used up, not converged")
+  fit$control$until$error <- 10
+  expect_output(print(fit), "after 100: converged")
 })
 
 test_that("chains of a given length have a verdict, too, if they can", {
   fit <- suppressWarnings(bark(y ~ ., tailed(20),
     control = mcmc_control(chains = 2, warmup = 10, iter = 100), seed = 1
   ))
+  local_mocked(trusted_mixing = list(error = 1e-6))
   expect_output(print(fit), "100 iterations after 10: not converged")
-  local_mocked(trusted_mixing = list(rhat = 100, ess = 1))
+  local_mocked(trusted_mixing = list(error = 100))
   expect_output(print(fit), "100 iterations after 10: converged")
   for (control in list(mcmc_control(1, 10, 100), mcmc_control(2, 10, 20))) {
     fit <- suppressMessages(suppressWarnings(

@@ -159,6 +159,35 @@ test_that("constant quantities do not count, unless all are constant", {
   expect_identical(beyond_thresholds(table[7, ], until)$variable, "same")
 })
 
+test_that("with an error only what users read counts", {
+  until <- convergence(error = 0.2)
+  table <- data.frame(
+    variable = c("f[1]", "f[2]", "f[3]", "sigma", "b[x]", "J", "log_lambda[1]"),
+    rhat = 2, ess_bulk = 3, ess_tail = 3,
+    error = c(0.1, 0.1, NA, 0.2, 0.21, 9, 9),
+    constant = c(FALSE, FALSE, TRUE, FALSE, FALSE, FALSE, FALSE)
+  )
+  expect_identical(beyond_reading(table, until)$variable, "b[x]")
+  table$error[[2]] <- 0.3
+  expect_identical(
+    beyond_reading(table, until)$variable, c("f[1]", "f[2]", "b[x]")
+  )
+  expect_equal(prediction_error(table), sqrt(0.05))
+  fit <- update(batch(20, 4), until = convergence(error = 0.1))
+  expect_lte(prediction_error(chain_mixing(fit)), 0.1)
+  expect_lt(
+    update(batch(20, 4), until = convergence(error = 0.3))$control$iter,
+    fit$control$iter
+  )
+  long <- expect_warning(
+    update(batch(20), until = convergence(error = 1e-4, max_iter = 50)),
+    "Predictions: Monte Carlo error", class = "kb_warning_convergence"
+  )
+  expect_output(print(until), "Monte Carlo error .* at most 20%")
+  expect_output(print(mcmc_control(until = until)), "at most 20%")
+  expect_error(convergence(error = 0), "`error`", class = "kb_error_argument")
+})
+
 test_that("thresholds are checked and printed", {
   for (rhat in list(1, NA, "a", c(1.1, 1.2), Inf)) {
     expect_error(convergence(rhat), "`rhat`", class = "kb_error_argument")
@@ -235,15 +264,14 @@ test_that("a call that is stopped early continues towards its goal", {
 test_that("bark() chooses the length that is left open, by n and classes", {
   lengths <- vapply(c(10, 2000, 5000, 1e5), function(n) {
     length <- bark_length(n, "gaussian", n >= many_rows)
-    c(length$warmup, length$iter, length$until$max_iter)
-  }, c(0L, 0L, 0L))
-  expect_identical(lengths[, 1], c(400L, 600L, 1200L))
+    c(length$chains, length$warmup, length$iter, length$until$max_iter)
+  }, c(0L, 0L, 0L, 0L))
+  expect_identical(lengths[, 1], c(8L, 100L, 100L, 400L))
   expect_identical(lengths[, 1], lengths[, 2])
-  expect_true(all(diff(lengths[3, ]) <= 0))
-  expect_identical(lengths[, 3], c(120L, 80L, 160L))
-  expect_identical(lengths[, 4], c(30L, 20L, 40L))
-  expect_identical(bark_length(10, "probit")$until$max_iter, 400L)
-  expect_identical(bark_length(10, "logit")$until$max_iter, 800L)
+  expect_identical(lengths[, 3], c(4L, 120L, 80L, 160L))
+  expect_identical(lengths[, 4], c(4L, 30L, 20L, 40L))
+  expect_identical(bark_length(3000, "gaussian")$until$max_iter, 301L)
+  expect_identical(bark_length(10, "probit"), bark_length(10, "gaussian"))
   settings <- list(
     family = "gaussian", prior_only = FALSE,
     prior = list(own_scales = TRUE, nu = 20)
@@ -252,22 +280,23 @@ test_that("bark() chooses the length that is left open, by n and classes", {
   expect_false(moves_alone(settings, many_rows - 1))
   settings$prior_only <- TRUE
   expect_false(moves_alone(settings, many_rows))
-  expect_identical(bark_length(1e4, "logit")$until$max_iter, 200L)
-  open <- mcmc_control(1, warmup = NULL, iter = NULL, thin = NULL)
+  expect_identical(bark_length(1e4, "logit")$until$max_iter, 100L)
+  open <- mcmc_control(NULL, warmup = NULL, iter = NULL, thin = NULL)
   expect_output(print(open), "as needed")
   fit <- suppressWarnings(
     bark(y ~ x, line[1:10, ], control = open, seed = 1)
   )
-  expect_identical(fit$control$warmup, 400L)
-  expect_true(fit$control$iter %in% c(600L, 1200L))
-  expect_identical(fit$control$thin, 4L)
+  expect_length(fit$runs, 8)
+  expect_identical(fit$control$warmup, 100L)
+  expect_true(fit$control$iter %in% c(100L, 200L, 400L))
+  expect_identical(fit$control$thin, 2L)
   # A length that is given is used.
   fit <- suppressWarnings(bark(y ~ x, line,
     control = mcmc_control(1, warmup = NULL, iter = 7, thin = NULL), seed = 1
   ))
   expect_identical(
     unlist(fit$control[c("warmup", "iter", "thin")]),
-    c(warmup = 400L, iter = 7L, thin = 4L)
+    c(warmup = 100L, iter = 7L, thin = 2L)
   )
   expect_null(fit$control$until)
   # Elsewhere open lengths are 1000.

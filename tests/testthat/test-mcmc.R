@@ -1,7 +1,7 @@
 # Warnings and advice about chains that are too short.
 
-# A fit with an invented table of mixing.
-warned <- function(rhat, size, iter = 1000, variable = "sigma", tail = size) {
+# The warning of a fit with an invented table of mixing, or "".
+warned <- function(error, variable = "sigma", iter = 1000) {
   fit <- structure(
     list(
       status = "complete", runs = list(1, 2),
@@ -10,39 +10,49 @@ warned <- function(rhat, size, iter = 1000, variable = "sigma", tail = size) {
     ),
     class = c("kb_bark", "kb_mcmc", "kb_fit")
   )
-  table <- data.frame(
-    variable = variable, rhat = rhat, ess_bulk = size, ess_tail = tail,
-    constant = FALSE
+  local_mocked(
+    chain_mixing = function(fit) {
+      data.frame(
+        variable = variable, rhat = 1.2, ess_bulk = 50, ess_tail = 50,
+        error = error, constant = FALSE
+      )
+    },
+    draws_in = function(fit) 1000
   )
-  local_mocked <- list(chain_mixing = function(fit) table)
-  within <- list2env(local_mocked, parent = asNamespace("kernelbayes"))
-  environment(warn) <- within
-  within$warn_mixing <- warn_mixing
-  environment(within$warn_mixing) <- within
-  warning <- rlang::catch_cnd(warn(fit, NULL), "kb_warning_convergence")
+  warning <- rlang::catch_cnd(warn_quality(fit), "kb_warning_convergence")
   if (is.null(warning)) {
     return("")
   }
   gsub("\\s+", " ", cli::ansi_strip(conditionMessage(warning)))
 }
-warn <- warn_quality.kb_mcmc
 
-test_that("chains that disagree are distinguished from few draws", {
-  expect_match(warned(1.2, 50), "not mixed well")
-  expect_match(warned(1.01, 50), "effective sample size is low")
-  expect_match(warned(1.01, 500, tail = 50), "effective sample size is low")
-  expect_no_match(warned(1.01, 50), "not mixed")
-  expect_identical(warned(1.01, 100), "")
+test_that("only what users read is judged, predictions together", {
+  f <- c("f[1]", "f[2]")
+  expect_identical(warned(0.3), "")
+  expect_match(warned(0.31), "sigma: R-hat 1.2", fixed = TRUE)
+  expect_match(warned(NA), "sigma: R-hat 1.2", fixed = TRUE)
+  expect_identical(warned(c(0.1, 0.41), f), "")
+  expect_match(
+    warned(c(0.3, 0.4), f), "Predictions: Monte Carlo error 35%", fixed = TRUE
+  )
+  expect_no_match(warned(c(0.3, 0.4), f), "f[", fixed = TRUE)
+  expect_match(warned(c(0.3, NA), f), "error not known", fixed = TRUE)
+  for (name in c("log_lambda[1]", "delta[2]", "J", "J[a]", "k", "log_lik")) {
+    expect_identical(warned(10, name), "")
+  }
+  for (name in c("df", "b[x]", "sd[g,(Intercept)]", "sigma[3]", "q")) {
+    expect_no_match(warned(10, name), "^$")
+  }
 })
 
-test_that("the recommended iterations lead to about 400 draws", {
-  # 1000 gave 50, so 7000 more give 350 more.
-  expect_match(warned(1.01, 50), "iter = 7000)", fixed = TRUE)
+test_that("the recommended iterations lead to the error aimed at", {
+  # A Monte Carlo error twice as large needs four times the iterations.
+  expect_match(warned(0.4), "iter = 3000)", fixed = TRUE)
   # At least as many again, at most ten times as many.
-  expect_match(warned(1.2, 900), "iter = 1000)", fixed = TRUE)
-  expect_match(warned(2, 4), "iter = 10000)", fixed = TRUE)
-  expect_match(warned(2, 4, 3e5), "iter = 3000000)", fixed = TRUE)
-  expect_match(warned(2, NA), "iter = 10000)", fixed = TRUE)
+  expect_match(warned(c(0.1, 0.31)[2]), "iter = 1000)", fixed = TRUE)
+  expect_match(warned(3), "iter = 10000)", fixed = TRUE)
+  expect_match(warned(3, iter = 3e5), "iter = 3000000)", fixed = TRUE)
+  expect_match(warned(NA), "iter = 10000)", fixed = TRUE)
 })
 
 # Time limits -----------------------------------------------------------------

@@ -45,17 +45,20 @@ test_that("stuck chains are distinguished from constant quantities", {
   expect_true(all(is.na(few[c("ess_bulk", "ess_tail", "rhat")])))
 })
 
-test_that("warnings agree in number and leave out what is unknown", {
-  fit <- suppressWarnings(suppressMessages(bark(dist ~ speed, cars,
-    control = mcmc_control(chains = 2, warmup = 5, iter = 100), seed = 1
-  )))
-  poor <- utils::head(worst_first(chain_mixing(fit)), 2)
-  poor$ess_tail[[1]] <- NA
-  warned <- function(rows) {
-    cnd <- rlang::catch_cnd(warn_mixing(fit, poor[rows, ]), "warning")
-    gsub("\\s+", " ", conditionMessage(cnd))
+test_that("errors of means come from the means of chains", {
+  # Null: means of white noise; an average of 4000 error estimates, each with a
+  # relative standard deviation below .45, is within .04 but for 1 in 1e7.
+  withr::local_seed(2)
+  for (size in list(c(100, 8), c(101, 4), c(203, 2), c(400, 1), c(60, 3))) {
+    rows <- size[[1]] %/% ceiling(4 / size[[2]]) * ceiling(4 / size[[2]])
+    draws <- matrix(stats::rnorm(prod(size) * 4000), ncol = 4000)
+    error <- sqrt(mean(mean_errors(draws, size)^2))
+    expect_equal(error * sqrt(rows * size[[2]]), 1, tolerance = 0.04)
   }
-  expect_match(warned(1), "1 of [0-9]+ quantities is affected")
-  expect_no_match(warned(1), "NA")
-  expect_match(warned(1:2), "2 of [0-9]+ quantities are affected")
+  # Chains that are stuck apart: the sd of C points over its own square root.
+  stuck <- matrix(rep(1:8 + 0, each = 50))
+  expect_equal(mean_errors(stuck, c(50, 8)), 1 / sqrt(8), tolerance = 0.01)
+  expect_identical(mean_errors(matrix(1:3 + 0), c(3, 1)), NA_real_)
+  table <- mixing_table(list("f[1]" = matrix(stats::rnorm(800), 100)))
+  expect_equal(prediction_error(table), table$error)
 })

@@ -148,19 +148,14 @@ test_that("scales are logarithms, those too small to matter are equal", {
 
 test_that("print names the worst quantity, with its R-hat and its size", {
   for (fit in watched_fits()) {
-    table <- ess(fit)
-    worst <- which.max(table$rhat)
     shown <- capture.output(print(fit))
     expect_lte(length(shown), 15)
     expect_lte(max(nchar(shown)), 80)
-    if (table$rhat[[worst]] > 1.05) {
-      # The line may be wrapped.
-      expect_match(gsub("\n +", " ", paste(shown, collapse = "\n")), paste0(
-        "worst ", shorten(watched_words(fit, table$variable[[worst]]), 58),
-        ": R-hat ",
-        format(table$rhat[[worst]], digits = 3), ", ESS"
-      ), fixed = TRUE)
-    }
+    error <- prediction_error(chain_mixing(fit))
+    expect_match(paste(shown, collapse = "\n"), paste0(
+      "predictions: Monte Carlo error ", format(100 * error, digits = 2),
+      "% of the posterior sd"
+    ), fixed = TRUE)
   }
 })
 
@@ -181,22 +176,24 @@ test_that("chains with a stuck f give a warning, whatever the parameters", {
     warn_quality(fit), class = "kb_warning_convergence"
   )
   expect_true(any(startsWith(warning$variables, "f[")))
-  expect_match(conditionMessage(warning), "f at row", fixed = TRUE)
+  expect_match(conditionMessage(warning), "Predictions: ", fixed = TRUE)
   # So does until = convergence().
   unmet <- unmet_convergence(fit, convergence(rhat = 1.6, ess = 1))
   expect_true(nrow(unmet) > 0 && all(startsWith(unmet$variable, "f[")))
 })
 
-test_that("scales that do not mix warn even if sigma, J and log_lik do", {
+test_that("scales that do not mix are diagnosed, and do not warn", {
   # The second chain has the first one's scales, swapped and enlarged.
   fit <- watched_fits()$probit
   swap <- function(v) as.vector(matrix(v, 2)[2:1, ])
+  fit$runs[[2]] <- fit$runs[[1]]
   fit$runs[[2]]$draws$log_lambda <- swap(fit$runs[[1]]$draws$log_lambda) + 3
-  warning <- expect_warning(
-    warn_quality(fit), class = "kb_warning_convergence"
-  )
-  expect_true("log_lambda[1]" %in% warning$variables)
-  expect_match(conditionMessage(warning), "log scale of x", fixed = TRUE)
+  table <- diagnostics(fit)$convergence
+  expect_gt(table$rhat[table$variable == "log_lambda[1]"], 1.1)
+  unmet <- unmet_convergence(fit, convergence())
+  expect_true("log_lambda[1]" %in% unmet$variable)
+  unmet <- unmet_convergence(fit, convergence(error = 0.001))
+  expect_false("log_lambda[1]" %in% unmet$variable)
 })
 
 test_that("few draws and one chain are reported", {
