@@ -27,7 +27,8 @@
 #'   the nearest of another fifth of it, as 1 in 1000 would be, see
 #'   [predict.kb_kbr()]; of series that wander slowly more are, because new
 #'   stretches lie elsewhere: 25 and 3 in 1000 with 100 and 300 rows of an
-#'   autoregression of 0.95, 40 with 300 rows of one of 0.99),
+#'   autoregression of 0.95, 40 with 300 rows of one of 0.99,
+#'   `tools/bench/kbr-checks.R`),
 #'   `kb_warning_improbable` if they fit no state that the filter or the training
 #'   period knows (`"adjusted"` without summaries), and `kb_warning_weights` if
 #'   the sum of the weights of `"kbr"` cancelled: they are then treated as

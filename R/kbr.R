@@ -47,7 +47,8 @@
 #' bends on its way to zero looks more like an edge: an end of a Beta(2, 2)
 #' distribution is taken for one in 3, 5, 4 and 1 of 100 samples of 100, 200,
 #' 500 and 2000, that of a Beta(1.5, 1.5), which rises as a root, in 10, 25, 45
-#' and 30. Such bounds leave out less than 1 in 100 of the prior, on average. A
+#' and 30 (`tools/bench/kbr-checks.R`). Such bounds leave out less than 1 in 100 of the
+#' prior, on average. A
 #' series that swings, as a sine, has edges, because it stays longest at its
 #' turning points. The bound is the roundest number less than \eqn{4.6 \max w /
 #' k}{4.6 max(w) / k} beyond the outermost state (where it lies with a

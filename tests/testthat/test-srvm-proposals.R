@@ -289,7 +289,8 @@ test_that("nor on the proposal or the number of particles, in the mean", {
 
 test_that("Z is unbiased on the natural scale", {
   # Null: t with 399 degrees of freedom; |z| > 5.5 has probability 7e-8, and
-  # there are 8 scores. Few particles, so that a biased Z would be visible.
+  # there are 8 scores. Few particles, so that a biased Z would be visible: with
+  # powers that depend on them, which is only consistent, it is 3% too low.
   for (form in list(
     list(scaled = FALSE, coef = ig(3, 2)), list(scaled = TRUE, coef = ig(3, 12))
   )) {
@@ -302,7 +303,9 @@ test_that("Z is unbiased on the natural scale", {
       fit <- suppressWarnings(srvm(as.matrix(xs), ys,
         kernel = kernel_gaussian(0.9), scale = FALSE, seed = 4,
         prior = srvm_prior(1.3, 5, centres, ig(3, 0.3), form$coef, form$scaled),
-        control = smc_control(60, 0, proposal, replicates = 400)
+        control = smc_control(60, 0, proposal,
+          replicates = 400, cess_threshold = 0
+        )
       ))
       ratio <- exp(evidence(fit)$replicates - truth$log_evidence)
       expect_lt(abs(mean(ratio) - 1) / stats::sd(ratio) * 20, 5.5)
