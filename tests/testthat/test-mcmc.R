@@ -110,24 +110,13 @@ test_that("the time limit starts with the call", {
   )
 })
 
-test_that("the worst of each kind is named, with its meaning", {
-  names <- c("f[3]", "f[7]", "log_lambda[2]", "delta[1]", "sigma")
-  said <- warned(c(1.2, 1.3, 1.8, 1.1, 1), c(50, 60, 9, 40, 500),
-    variable = names
-  )
-  expect_match(said, "4 of 5 quantities", fixed = TRUE)
-  expect_match(said, "[2] (log scale of sex): R-hat 1.8", fixed = TRUE)
-  expect_match(said, "f[7] (f at row 7): R-hat 1.3", fixed = TRUE)
-  expect_match(said, "delta[1] (inclusion of age): R-hat 1.1", fixed = TRUE)
-  expect_no_match(said, "f[3]", fixed = TRUE)
-  expect_no_match(said, "sigma", fixed = TRUE)
-  expect_no_match(said, "n_temps", fixed = TRUE)
-  scales <- warned(c(1, 1, 1.8, 1, 1), c(200, 200, 9, 200, 500),
-    variable = names
-  )
-  expect_match(scales,
-    "f mixes: predictions and effects can be used (R-hat up to 1, sizes of 200 or more)",
-    fixed = TRUE
-  )
-  expect_no_match(said, "f mixes")
+test_that("the worst parameters are named, with their meaning", {
+  names <- c("f[3]", "f[7]", "log_lambda[2]", "delta[1]", "sigma[2]", "df")
+  said <- warned(c(0.4, 0.5, 9, 9, 0.6, 0.1), names)
+  expect_match(said, "Predictions: Monte Carlo error 45%", fixed = TRUE)
+  expect_match(said, "sigma[2] (noise sd at row 2): R-hat 1.2", fixed = TRUE)
+  for (other in c("f[", "log_lambda", "delta", "df", "n_temps")) {
+    expect_no_match(said, other, fixed = TRUE)
+  }
+  expect_match(warned(rep(1, 7), paste0("sigma[", 1:7, "]")), "and 2 more")
 })

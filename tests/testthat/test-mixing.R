@@ -55,9 +55,11 @@ test_that("errors of means come from the means of chains", {
     error <- sqrt(mean(mean_errors(draws, size)^2))
     expect_equal(error * sqrt(rows * size[[2]]), 1, tolerance = 0.04)
   }
-  # Chains that are stuck apart: the sd of C points over its own square root.
+  # Chains that are stuck apart.
   stuck <- matrix(rep(1:8 + 0, each = 50))
-  expect_equal(mean_errors(stuck, c(50, 8)), 1 / sqrt(8), tolerance = 0.01)
+  expect_equal(
+    mean_errors(stuck, c(50, 8)), stats::sd(1:8) / sqrt(8) / stats::sd(stuck)
+  )
   expect_identical(mean_errors(matrix(1:3 + 0), c(3, 1)), NA_real_)
   table <- mixing_table(list("f[1]" = matrix(stats::rnorm(800), 100)))
   expect_equal(prediction_error(table), table$error)
