@@ -12,8 +12,9 @@
 # - copies and rescale: n for n + 1 (of copies, of locations), n - 1 on the way
 #   down, no Jacobian, no exponential factor, the ratio not squared;
 # - the variance of a coefficient: Voigt's function without residues, with the
-#   other sign or nodes; h^2 / q for b, a without copies, tails without their
-#   mass, chords accepted always; weights without the ratio of priors;
+#   other sign or nodes, with negative x or overflowing; h^2 / q for b, a without
+#   copies, tails without their mass, chords accepted always; weights without the
+#   ratio of priors;
 # - varphi: alpha for alpha / 2, no Jacobian, wrong rates; in all places at once
 #   alpha missing from the rate: only the moments of prior draws;
 # - scales: a dropped, no Jacobian, S of one predictor, shapes a or a / (d + 1)
@@ -195,6 +196,11 @@ test_that("Voigt's function is right", {
     max(abs(bark_voigt_cpp(known[, 1], known[, 2]) / known[, 3] - 1)), 1e-13
   )
   expect_identical(bark_voigt_cpp(-0.7, 0.2), bark_voigt_cpp(0.7, 0.2))
+  # Where |z| is large: y / (sqrt(pi) |z|^2).
+  x <- c(3, 1e90, 1e7, 1e10, 1e-3)
+  y <- c(1e90, 2, 1e-3, 1e-3, 1e200)
+  large <- y / pmax(x, y)^2 / sqrt(pi)
+  expect_equal(bark_voigt_cpp(x, y) / large, rep(1, 5), tolerance = 1e-12)
 })
 
 # Precision and score, from none to decisive.

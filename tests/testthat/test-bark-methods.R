@@ -29,7 +29,7 @@ test_that("print is short, and shows what both families have", {
     expect_identical(value$value, fit)
     expect_false(value$visible)
     expect_match(out, "20 kernels expected, with ", all = FALSE)
-    expect_match(out, "R-hat", all = FALSE)
+    expect_match(out, "Monte Carlo error", all = FALSE)
   }
   plane <- capture.output(print(fits$plane))
   expect_match(plane, "y ~ x1 + x2 + x4", fixed = TRUE, all = FALSE)

@@ -81,17 +81,17 @@ Eigen::VectorXd GlmState::make_column(const Place& place) const {
 }
 
 // (B116): about the coefficient of a column in place of one with coefficient
-// beta, or of a further one. Where the likelihood is flat or a cliff its normal
-// form says nothing: proposals stay near.
+// beta, or of a further one. On a cliff of the likelihood its normal form says
+// nothing, and huge numbers would cancel: the gain is bounded.
 Information GlmState::working(const Derivatives& at,
                               const Eigen::VectorXd& column,
                               const Eigen::VectorXd* leaving,
                               double beta) const {
-  constexpr double kLeastPrecision = 1e-6, kMostGain = 1e5;
+  constexpr double kMostGain = 1e5;
   const Eigen::VectorXd weighted = at.minus_second.cwiseProduct(column);
   double score = column.dot(at.first);
   if (leaving) score += beta * weighted.dot(*leaving);
-  const double precision = std::max(weighted.dot(column), kLeastPrecision);
+  const double precision = weighted.dot(column);
   const double most = std::sqrt(2 * precision * kMostGain);
   return {precision, std::min(std::max(score, -most), most)};
 }
