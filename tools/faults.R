@@ -179,7 +179,9 @@ calls <- function() {
         n = 900, rounds = 3, observation = 0.5, seed = 1
       )
     }),
-    calibrate = other(function() calibrate(kbr(many$x1, many$x2), folds = 8)),
+    calibrate = other(function() {
+      calibrate(kbr(many$x1, many$x2, seed = 1), folds = 8, seed = 1)
+    }),
     kbr = other(function() kbr(many[1:2], many$x1^2 + many$x2, seed = 1)),
     kbr_draws = other(function() {
       set.seed(1)
