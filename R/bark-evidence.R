@@ -84,7 +84,7 @@ evidence.kb_bark <- function(object, n_temps = NULL, warmup = 200, iter = 1000,
   )
   chains <- check_count(chains, 1)
   progress <- check_progress(progress)
-  base <- log_base(object, engine)
+  base <- whole_stage(log_base(object, engine), "the quadrature")
   keep_run({
     run <- run_ladder_engine(engine, chains, progress)
     out <- new_bark_evidence(run, engine$config$rungs, base)

@@ -50,17 +50,21 @@ student_base_at <- function(engine, df) {
 }
 
 # log of the integral of exp(f) over the real line, f unimodal with its mode
-# in `range`: trapezoids where f is within 40 of its maximum
-log_integral <- function(f, range, points = 2001) {
-  at <- seq(range[[1]], range[[2]], length.out = points)
-  for (pass in 1:3) {
+# in `range`: trapezoids where f is within 40 of its maximum, on a grid that
+# coarse ones place
+log_integral <- function(f, range, points = 401) {
+  values <- function(at) {
     value <- f(at)
-    value[is.nan(value)] <- -Inf
-    top <- max(value)
-    if (pass == 3) break
-    shown <- range(which(value >= top - 40))
-    ends <- at[c(max(shown[[1]] - 1, 1), min(shown[[2]] + 1, points))]
-    at <- seq(ends[[1]], ends[[2]], length.out = points)
+    replace(value, is.nan(value), -Inf)
   }
+  for (pass in 1:3) {
+    at <- seq(range[[1]], range[[2]], length.out = 101)
+    value <- values(at)
+    shown <- range(which(value >= max(value) - 40))
+    range <- at[c(max(shown[[1]] - 1, 1), min(shown[[2]] + 1, 101))]
+  }
+  at <- seq(range[[1]], range[[2]], length.out = points)
+  value <- values(at)
+  top <- max(value)
   top + log(sum(exp(value - top))) + log(at[[2]] - at[[1]])
 }

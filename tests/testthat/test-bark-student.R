@@ -172,6 +172,18 @@ test_that("the base of the evidence agrees with quadrature", {
   ))
 })
 
+test_that("the quadrature finds narrow and wide integrands with few points", {
+  for (sd in c(1e-4, 1, 50)) {
+    points <- 0
+    value <- log_integral(function(x) {
+      points <<- points + length(x)
+      stats::dnorm(x, 3.3, sd, log = TRUE)
+    }, c(-600, 600))
+    expect_equal(value, 0, tolerance = 1e-10)
+    expect_lt(points, 1000)
+  }
+})
+
 test_that("the lowest rung has the law of the noise without a function", {
   # A ladder of this rung only. Null: t scores of 20 independent ladders, |t| >
   # 8 has probability 2e-7; 4 of them.

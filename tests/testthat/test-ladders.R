@@ -47,6 +47,15 @@ test_that("an interrupt leaves the evidence from the sweeps so far", {
   }
 })
 
+test_that("an interrupt before the ladders is an error with a class", {
+  skip_on_os("windows")
+  fit <- quiet(bark(x1 ~ x2, moons, control = short, seed = 1))
+  local_interrupt_at("student_base", 1)
+  expect_error(evidence(fit, seed = 2), "in the quadrature",
+    class = "kb_error_interrupted"
+  )
+})
+
 test_that("so does an interrupt of kgs(), after a full pilot run", {
   labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1, nugget = 0))
   ask <- function(iter) {
