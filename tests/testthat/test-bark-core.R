@@ -198,7 +198,7 @@ test_that("Voigt's function is right", {
   expect_identical(bark_voigt_cpp(-0.7, 0.2), bark_voigt_cpp(0.7, 0.2))
   # Where |z| is large: y / (sqrt(pi) |z|^2).
   x <- c(3, 1e90, 1e7, 1e10, 1e-3)
-  y <- c(1e90, 2, 1e-3, 1e-3, 1e200)
+  y <- c(1e90, 2, 1e-3, 1e-3, 1e150)
   large <- y / pmax(x, y)^2 / sqrt(pi)
   expect_equal(bark_voigt_cpp(x, y) / large, rep(1, 5), tolerance = 1e-12)
 })
