@@ -215,27 +215,28 @@ warn_unmet <- function(fit, until, unmet, interrupted) {
   ), "convergence", variables = unmet$variable)
 }
 
-# Lines of a warning: with a goal for predictions they are one, otherwise the
-# worst quantities
+# Lines of a warning: predictions together and the worst parameters, or the worst
+# of all quantities
 unmet_bullets <- function(fit, until, unmet) {
-  of_f <- !is.null(until$error) & watched_kind(unmet$variable) == "f"
-  worst <- utils::head(worst_first(unmet[!of_f, ]), 5)
-  more <- sum(!of_f) - nrow(worst)
+  by_error <- !is.null(until$error)
+  of_f <- by_error & watched_kind(unmet$variable) == "f"
+  rest <- if (by_error) unmet[order(-unmet$error), ] else worst_first(unmet)
+  rest <- rest[!rest$variable %in% unmet$variable[of_f], ]
+  worst <- utils::head(rest, 5)
+  more <- nrow(rest) - nrow(worst)
   c(
     if (any(of_f)) {
       error <- prediction_error(chain_mixing(fit))
       c(x = paste0("Predictions: ", error_words(error), "."))
     },
-    if (nrow(worst) > 0) mixing_bullets(fit, worst),
+    if (nrow(worst) > 0) mixing_bullets(fit, worst, by_error),
     if (more > 0) c(x = paste("and", more, "more"))
   )
 }
 
 error_words <- function(error) {
-  paste0(
-    "Monte Carlo error ",
-    if (is.na(error)) "not known" else {
-      paste0(format(100 * error, digits = 2), "% of the posterior sd")
-    }
-  )
+  percent <- vapply(100 * error, format, "", digits = 2)
+  paste("Monte Carlo error", ifelse(is.na(error), "not known",
+    paste0(percent, "% of the posterior sd")
+  ))
 }

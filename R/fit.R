@@ -137,8 +137,9 @@ NULL
 #' read may change with the seed: where the Monte Carlo error of f or
 #' probabilities (root mean square), or of a parameter, is above 30% of the
 #' posterior standard deviation, see [convergence()]; scales, inclusion, `J`, `k`
-#' and `log_lik` do not warn. Quantities whose draws are all equal do not count. With fewer than 100 draws per chain, or a single
-#' chain, a message (`kb_message_few_draws`) says that mixing cannot be judged.
+#' and `log_lik` do not warn. Quantities whose draws are all equal do not count.
+#' With fewer than 100 draws per chain and 400 in all, or a single chain, a message
+#' (`kb_message_few_draws`) says that mixing cannot be judged.
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.

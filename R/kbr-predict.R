@@ -82,8 +82,8 @@ kbr_types <- c(
 #' observations 1000 are looked at. With n < 1000 the largest distance is multiplied
 #' by \eqn{(1000 / n)^{g}}{(1000 / n)^g}, g the estimate of Hill (1975) from the
 #' largest distances, at least 0.3 (after Weissman, 1978), which is only about right:
-#' 1 to 3 in 1000 in trials with 60 or more (`tools/bench/kbr-checks.R`). Copies of an observation do not count as
-#' its neighbours. Fewer than 20 distances say nothing.
+#' 1 to 3 in 1000 in trials with 60 or more (`tools/bench/kbr-checks.R`). Copies of
+#' an observation do not count as its neighbours. Fewer than 20 distances say nothing.
 #'
 #'
 #' @references

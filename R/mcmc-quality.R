@@ -55,7 +55,9 @@ warn_mixing <- function(fit, poor) {
 
 # Chains that ended before they had converged are not too short to be judged
 is_too_short_to_judge <- function(fit, least = 100) {
-  is.null(fit$control$until) && fit$control$iter %/% fit$control$thin < least
+  draws <- fit$control$iter %/% fit$control$thin
+  is.null(fit$control$until) && draws < least &&
+    draws * length(fit$runs) < 4 * least
 }
 
 # Why mixing cannot be judged: words, or none
@@ -161,15 +163,19 @@ watched_kind <- function(variable) {
 }
 
 # Lines of warnings on these rows of a table of mixing
-mixing_bullets <- function(fit, table) {
-  size <- function(v) format(v, digits = 3)
-  lines <- paste0(
-    watched_words(fit, table$variable), ": R-hat ",
-    vapply(table$rhat, format, "", digits = 4), ", effective sample size ",
-    vapply(table$ess_bulk, size, ""), " (bulk)",
-    ifelse(is.na(table$ess_tail), "", paste0(
-      " and ", vapply(table$ess_tail, size, ""), " (tails)"
-    ))
-  )
+mixing_bullets <- function(fit, table, by_error) {
+  found <- if (by_error) error_words(table$error) else rhat_words(table)
+  lines <- paste0(watched_words(fit, table$variable), ": ", found)
   stats::setNames(gsub("([{}])", "\\1\\1", lines), rep("x", length(lines)))
+}
+
+rhat_words <- function(table) {
+  size <- function(v) vapply(v, format, "", digits = 3)
+  paste0(
+    "R-hat ", vapply(table$rhat, format, "", digits = 4),
+    ", effective sample size ", size(table$ess_bulk), " (bulk)",
+    ifelse(is.na(table$ess_tail), "",
+      paste0(" and ", size(table$ess_tail), " (tails)")
+    )
+  )
 }

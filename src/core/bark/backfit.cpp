@@ -222,9 +222,8 @@ bool move_kernel(Backfit& state, int j, const Place& place, double log_proposal,
   Backfit::Candidate column = state.make_column(place, j);
   const VarianceProposal from(prior, 1, state.replaced(column), power);
   VarianceProposal to(prior, 1, state.information(column), power);
-  const double log_ratio = to.propose(rng) -
-                           from.log_weight(state.slot(j).varphi[0]) +
-                           log_proposal;
+  const double log_ratio =
+      to.propose(rng) - from.log_weight(state.slot(j).varphi[0]) + log_proposal;
   if (!accept_near_one(log_ratio, rng)) return false;
   state.replace(std::move(column), to.take(rng), rng);
   return true;

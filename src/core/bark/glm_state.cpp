@@ -118,8 +118,8 @@ bool GlmState::add(const Place& place, double log_ratio, Rng& rng) {
   const double beta = draw_coefficient(about, varphi, rng);
   Eigen::VectorXd fit = fit_ + beta * values;
   Derivatives at = likelihood_->derivatives(fit);
-  log_ratio += log_weight + at.log_likelihood -
-               at_.log_likelihood - log_normal_ratio(about, beta);
+  log_ratio += log_weight + at.log_likelihood - at_.log_likelihood -
+               log_normal_ratio(about, beta);
   if (!accept(log_ratio, rng)) return false;
   const int j = size();
   if (j == values_.cols()) {

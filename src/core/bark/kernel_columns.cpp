@@ -308,8 +308,8 @@ void KernelColumns::propose_scales(const ScaleChange& change,
     const double before = included_[l] ? std::exp(shifted[l]) : 0;
     const double after = one.included ? std::exp(one.log_lambda) : 0;
     add_exponents(places, l, after - before);
-    exact = exact && !(included_[l] && cancels(shifted[l], next_.log_lambda,
-                                               next_.included));
+    exact = exact && !(included_[l] &&
+                       cancels(shifted[l], next_.log_lambda, next_.included));
   }
   if (!exact) fill_proposed(places);
   fill_values(next_.exponents.leftCols(m), next_.values.leftCols(m), response);

@@ -82,9 +82,8 @@ bool move_kernel(State& state, int j, const Column& column, double log_proposal,
   const Change out = state.score_change(j, 0);
   const VarianceProposal from(prior, 1, state.information(j), power);
   VarianceProposal to(prior, 1, state.information(column, out), power);
-  const double log_ratio = to.propose(rng) -
-                           from.log_weight(state.slot(j).varphi[0]) +
-                           log_proposal;
+  const double log_ratio =
+      to.propose(rng) - from.log_weight(state.slot(j).varphi[0]) + log_proposal;
   if (!accept_near_one(log_ratio, rng)) return false;
   const Place& place = column.place;
   state.replace(out, column, {place.location, 1, {to.take(rng)}, place.shape});

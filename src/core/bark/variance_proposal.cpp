@@ -106,9 +106,9 @@ VarianceProposal::VarianceProposal(const Prior& prior, int copies,
       power_(power),
       exact_(prior.alpha == 1 && power == 1),
       rate_(prior.varphi_rate() * squared_copies_),
-      near_(at_least_some({information.precision,
-                           std::sqrt(power) * information.score},
-                          rate_)),
+      near_(at_least_some(
+          {information.precision, std::sqrt(power) * information.score},
+          rate_)),
       log_evidence_(log_cauchy_evidence(near_, rate_)) {}
 
 double VarianceProposal::propose(Rng& rng) {
