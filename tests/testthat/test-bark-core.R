@@ -242,6 +242,17 @@ test_that("varphi is drawn from its full conditional distribution", {
   }
 })
 
+test_that("draws of varphi end for information of any size", {
+  for (alpha in c(1, 1.5)) {
+    for (q in c(0, 1e-300, 1e-41, 1e-39, 1e10, 1e290, 1e308, Inf, NaN)) {
+      for (h in c(0, 1e-100, 3, 1e150, 1e300, Inf, NaN)) {
+        made <- bark_variance_cpp(alpha, 0.5, 1L, q, h, 1, 3, 1)
+        expect_true(all(made$varphi > 0))
+      }
+    }
+  }
+})
+
 test_that("proposals for varphi are weighed right for all alpha and powers", {
   # The mean weight is the evidence, and weighted draws have the mean of
   # 1 / (1 + varphi) that the full conditional distribution has. Null: nearly

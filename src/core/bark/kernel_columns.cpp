@@ -20,7 +20,8 @@ bool same_scale(const Shape& one, const Shape& other, int l) {
   return !one.included[l] || one.log_lambda[l] == other.log_lambda[l];
 }
 
-// Does a scale that goes leave exponents of which no digits are right?
+// Does a scale that goes, a thousand times those that stay, take the last right
+// digits of the exponents with it?
 bool cancels(double log_gone, const std::vector<double>& log_lambda,
              const std::vector<char>& included) {
   constexpr double kMost = 7;

@@ -94,7 +94,8 @@ class PrecisionRatio {
 }  // namespace
 
 double draw_precision_ratio(double a, double b, Rng& rng) {
-  if (!std::isfinite(b)) return 0;
+  constexpr double kMost = 1e300;
+  if (!(a + b < kMost)) return 0;
   return PrecisionRatio(a, b).draw(rng);
 }
 
