@@ -224,7 +224,7 @@
 #' [diagnostics()] has R-hat and effective sample sizes of sigma, J, the log
 #' likelihood, f (for several classes their probabilities) at 20 training rows,
 #' and the scales and inclusion of all predictors. `print()` has the Monte Carlo
-#' error of predictions. If it is above 30% of their posterior standard deviation,
+#' error of predictions. If it is above 25% of their posterior standard deviation,
 #' or that of a parameter that `print()` or `summary()` shows is, the fit warns with
 #' class `kb_warning_convergence`.
 #' [`update(iter = )`][update.kb_mcmc] continues a fit; the result is the same
@@ -245,7 +245,7 @@
 #'
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged; those of another length, if
-#' there are two or more with 100 draws each, if errors are at most 30%.
+#' there are two or more with 100 draws each, if errors are at most 25%.
 #' The numbers depend on n and the model, not on the speed of the machine;
 #' [estimate_cost()] tells how long they take.
 #'

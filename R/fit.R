@@ -135,7 +135,7 @@ NULL
 #' the same rows: they are evenly spaced along the first principal direction of
 #' the predictors. A warning (`kb_warning_convergence`) is given where what is
 #' read may change with the seed: where the Monte Carlo error of f or
-#' probabilities (root mean square), or of a parameter, is above 30% of the
+#' probabilities (root mean square), or of a parameter, is above 25% of the
 #' posterior standard deviation, see [convergence()]; scales, inclusion, `J`, `k`
 #' and `log_lik` do not warn. Quantities whose draws are all equal do not count.
 #' With fewer than 100 draws per chain and 400 in all, or a single chain, a message

@@ -33,9 +33,15 @@ mixing_table <- function(chains) {
 
 # Monte Carlo errors of means, in standard deviations, from the means of chains
 # or of at least four equal parts of them: within short chains that move slowly
-# nothing else is seen
+# nothing else is seen. Halves of these show a drift that chains share.
 mean_errors <- function(draws, size) {
   parts <- ceiling(4 / size[[2]])
+  pmax(
+    errors_by_parts(draws, size, parts), errors_by_parts(draws, size, 2 * parts)
+  )
+}
+
+errors_by_parts <- function(draws, size, parts) {
   rows <- size[[1]] %/% parts
   if (rows == 0) {
     return(rep(NA_real_, ncol(draws)))
@@ -44,6 +50,7 @@ mean_errors <- function(draws, size) {
     rep(size[[1]] * (seq_len(size[[2]]) - 1), each = parts * rows)
   draws <- draws[kept, , drop = FALSE]
   means <- colMeans(array(draws, c(rows, parts * size[[2]], ncol(draws))))
+  means <- matrix(means, ncol = ncol(draws))
   apply(means, 2, stats::sd) / sqrt(nrow(means)) / apply(draws, 2, stats::sd)
 }
 

@@ -45,22 +45,34 @@ test_that("stuck chains are distinguished from constant quantities", {
   expect_true(all(is.na(few[c("ess_bulk", "ess_tail", "rhat")])))
 })
 
-test_that("errors of means come from the means of chains", {
+test_that("errors of means come from the means of chains and their halves", {
   # Null: means of white noise; an average of 4000 error estimates, each with a
   # relative standard deviation below .45, is within .04 but for 1 in 1e7.
   withr::local_seed(2)
   for (size in list(c(100, 8), c(101, 4), c(203, 2), c(400, 1), c(60, 3))) {
-    rows <- size[[1]] %/% ceiling(4 / size[[2]]) * ceiling(4 / size[[2]])
     draws <- matrix(stats::rnorm(prod(size) * 4000), ncol = 4000)
-    error <- sqrt(mean(mean_errors(draws, size)^2))
-    expect_equal(error * sqrt(rows * size[[2]]), 1, tolerance = 0.04)
+    parts <- ceiling(4 / size[[2]])
+    by <- lapply(c(1, 2) * parts, function(parts) {
+      used <- size[[1]] %/% parts * parts * size[[2]]
+      error <- errors_by_parts(draws, size, parts)
+      expect_equal(sqrt(mean(error^2) * used), 1, tolerance = 0.04)
+      error
+    })
+    expect_identical(mean_errors(draws, size), do.call(pmax, by))
   }
-  # Chains that are stuck apart.
+  # Chains that are stuck apart, and chains that drift together.
   stuck <- matrix(rep(1:8 + 0, each = 50))
   expect_equal(
     mean_errors(stuck, c(50, 8)), stats::sd(1:8) / sqrt(8) / stats::sd(stuck)
   )
+  drift <- matrix(rep(1:100 + 0, 4))
+  halves <- rep(c(25.5, 75.5), 4)
+  expect_equal(
+    mean_errors(drift, c(100, 4)),
+    stats::sd(halves) / sqrt(8) / stats::sd(drift)
+  )
   expect_identical(mean_errors(matrix(1:3 + 0), c(3, 1)), NA_real_)
+  expect_identical(mean_errors(matrix(1:7 + 0), c(7, 1)), NA_real_)
   table <- mixing_table(list("f[1]" = matrix(stats::rnorm(800), 100)))
   expect_equal(prediction_error(table), table$error)
 })

@@ -329,7 +329,7 @@ test_that("chains that have not mixed are reported", {
   expect_warning(
     srvm(medv ~ ., MASS::Boston,
       method = "mcmc", seed = 1,
-      control = mcmc_control(warmup = 0, iter = 100, n_moves = 1)
+      control = mcmc_control(2, warmup = 0, iter = 100, n_moves = 1)
     ),
     class = "kb_warning_convergence"
   )
