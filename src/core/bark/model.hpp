@@ -96,10 +96,10 @@ inline double log_gamma_draw(double shape, double rate, Rng& rng) {
 }
 
 // If alpha is tiny, or a coefficient huge, varphi may underflow; its variance
-// would be infinite.
+// would be infinite. For NaN, too.
 inline double at_least_tiny(double varphi) {
   constexpr double kLeastLog = -600;
-  return std::max(varphi, std::exp(kLeastLog));
+  return std::max(std::exp(kLeastLog), varphi);
 }
 
 inline double Prior::draw_varphi(Rng& rng) const {
