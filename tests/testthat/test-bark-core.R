@@ -11,10 +11,8 @@
 #   carried along;
 # - copies and rescale: n for n + 1 (of copies, of locations), n - 1 on the way
 #   down, no Jacobian, no exponential factor, the ratio not squared;
-# - the variance of a coefficient: Voigt's function without residues, with the
-#   other sign or nodes, with negative x or overflowing; h^2 / q for b, a without
-#   copies, tails without their mass, chords accepted always; weights without the
-#   ratio of priors;
+# - the variance of a coefficient: Voigt's function with the residue of |x| at a
+#   negative x; draws that are NaN for infinite information;
 # - varphi: alpha for alpha / 2, no Jacobian, wrong rates; in all places at once
 #   alpha missing from the rate: only the moments of prior draws;
 # - scales: a dropped, no Jacobian, S of one predictor, shapes a or a / (d + 1)

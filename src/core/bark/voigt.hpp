@@ -8,8 +8,8 @@ namespace kernelbayes {
 namespace bark {
 
 /// Voigt's function Re w(x + iy), w(z) = exp(-z^2) erfc(-iz), for y > 0: the
-/// average of exp(-t^2) over Cauchy t around x with scale y, times pi / y. By
-/// the trapezoidal rule, to a relative error of about 1e-13: (B140).
+/// average of exp(-t^2) over Cauchy t around x with scale y. By the trapezoidal
+/// rule, to a relative error of about 1e-13: (B140).
 class Voigt {
  public:
   static double at(double x, double y) {
