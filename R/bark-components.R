@@ -45,6 +45,7 @@ field_pool <- function(fit, pool, k) {
   fits <- matrix(fits, ncol(used))
   first <- max.col(fits, "first")
   pool$beta <- pool$beta * (first == k & colSums(used) > 0)
+  pool$slopes <- pool$slopes * seq_len(p) %in% fit$mould$fields[[k]]
   pool
 }
 

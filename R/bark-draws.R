@@ -17,7 +17,7 @@ head_draws.kb_bark <- function(fit, run, n) {
     beta = slots, factor = sum(m * (m + 1) / 2), z = slots
   )
   if (learns_df(fit)) sizes[["df"]] <- n
-  if (has_mixed(fit)) sizes <- c(sizes, n * mixed_sizes(fit))
+  if (has_terms(fit)) sizes <- c(sizes, n * mixed_sizes(fit))
   if (is_ordered(fit)) sizes[["cuts"]] <- n * length(cut_names(fit))
   if (has_directions(fit)) sizes[["directions"]] <- n * p * ncol(fit$data$x)
   sizes <- c(sizes, shape_sizes(fit, slots))

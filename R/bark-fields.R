@@ -192,7 +192,7 @@ head_draws.kb_bark_multinomial <- function(fit, run, n) {
       factor = sum(m * (m + 1) / 2), z = slots, shape_sizes(fit, slots)
     )
     if (keeps_coefficients(fit)) sizes[c("variance", "factor", "z")] <- 0
-    if (has_mixed(fit)) sizes <- c(sizes, n * mixed_sizes(fit))
+    if (has_terms(fit)) sizes <- c(sizes, n * mixed_sizes(fit))
     Map(function(v, n) v[seq_len(n)], field[names(sizes)], sizes)
   })
   run$draws$log_likelihood <- run$draws$log_likelihood[seq_len(n)]

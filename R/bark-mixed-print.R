@@ -22,6 +22,29 @@ range_of <- function(v, show) {
   paste0("(", show(ends[[1]]), " to ", show(ends[[2]]), ")")
 }
 
+# The share of the linear part in the spread of f over rows of the fit: its
+# variance over that plus the variance of the kernels
+linear_line <- function(fit, show, most = 200) {
+  if (!has_linear_slopes(fit) || is_multinomial(fit)) {
+    return(NULL)
+  }
+  pool <- bark_pool(fit)
+  chosen <- spread_over(length(pool$m), min(length(pool$m), most))
+  x <- fit$data$x[spread_rows_of(fit, most), , drop = FALSE]
+  slopes <- matrix(pool$slopes, ncol(x))[, chosen, drop = FALSE]
+  linear <- scaling_x(fit$settings$scaling, x) %*% slopes
+  f <- kernel_values(fit, x, pool, "draw", chosen)$mean
+  spread <- function(v) colSums(sweep(v, 2, colMeans(v))^2)
+  share <- spread(linear) / (spread(linear) + spread(f - linear))
+  if (!all(is.finite(share))) {
+    return(NULL)
+  }
+  paste0(
+    "  linear part:  share of variation ", show(mean(share)), " ",
+    range_of(share, show), "\n"
+  )
+}
+
 # Linear coefficients and standard deviations of groups
 mixed_lines <- function(fit, show, most = 4) {
   lines <- function(draws, label) {

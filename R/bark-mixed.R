@@ -3,6 +3,11 @@
 
 has_mixed <- function(fit) !is.null(fit$settings$mixed)
 
+# On the inputs of kernels
+has_linear_slopes <- function(fit) !is.null(fit$settings$prior$slope_scale)
+
+has_terms <- function(fit) has_mixed(fit) || has_linear_slopes(fit)
+
 # Beside the intercept that fits of counts always have
 has_terms_beside <- function(fit) length(fit$mould$mixed$columns) > 0
 
@@ -86,7 +91,7 @@ prior_of_inputs <- function(prior, p) {
   }
   prior$type <- "equal"
   prior$own_scales <- FALSE
-  prior[c("n_signals", "directions", "centres")] <- list(NULL)
+  prior[c("n_signals", "directions", "centres", "linear")] <- list(NULL)
   prior
 }
 
@@ -245,7 +250,8 @@ mixed_sizes <- function(fit) {
   q <- vapply(fit$mould$mixed$groups, function(g) length(g$coefficients), 1L)
   n <- vapply(fit$mould$mixed$groups, function(g) length(g$levels), 1L)
   c(gamma = length(fit$settings$mixed$sd), effects = sum(q * n),
-    covariances = sum(q^2), level = 1
+    covariances = sum(q^2), level = 1,
+    if (has_linear_slopes(fit)) c(slopes = ncol(fit$data$x), slope_sd = 1)
   )
 }
 

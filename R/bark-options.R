@@ -92,6 +92,18 @@ bark_options <- list(
     },
     told_layout = alist(directions = maybe(counts(1, 1)))
   ),
+  linear = list(
+    used = function(linear) !is.null(linear) && linear > 0,
+    check = function(linear, options) {
+      if (!is.null(linear)) check_number(linear, 0)
+    },
+    truncation = FALSE, shapes = FALSE,
+    told = function(linear, n, p) list(slope_scale = linear),
+    line = function(linear) {
+      paste("linear part: sd of slopes half-t, scale", format(linear))
+    },
+    told_layout = alist(slope_scale = maybe(positive()))
+  ),
   linear_sd = sd_option("linear_sd", "coefficients of linear terms"),
   group_sd = sd_option("group_sd", "standard deviations of groups"),
   approximation = list(

@@ -1,6 +1,9 @@
 # Independent draws from the prior of bark() of all that f depends on, in the
 # form of `bark_pool()`: chains of the prior alone would take long to mix.
 
+# Degrees of freedom of the half-t prior of the standard deviation of slopes
+slope_df <- 3
+
 #' @param n Number of draws, from R's generator.
 #' @return List that `bark_values()` takes with `what = "draw"`.
 #' @noRd
@@ -31,6 +34,10 @@ draw_bark_pool <- function(fit, n) {
     at <- scaling_x(fit$settings$scaling, fit$data$x)
     at <- t(rbind(0, at)[location + 1, , drop = FALSE])
     out$centre <- as.double(at + prior$centre_sd * stats::rnorm(length(at)))
+  }
+  if (has_linear_slopes(fit)) {
+    sd <- prior$slope_scale * abs(stats::rt(n, slope_df))
+    out$slopes <- stats::rnorm(p * n) * rep(sd, each = p)
   }
   if (has_directions(fit)) {
     u <- matrix(stats::rnorm(n * p * n_inputs(fit)), p)

@@ -80,6 +80,15 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' @param directions `NULL`: kernels use the predictors as they are. A whole
 #'   number d, from 1 to p: they use d unknown linear combinations of them, see
 #'   the section below.
+#' @param linear Scale of a linear part of f beside the kernels, in standard
+#'   deviations of the response per standard deviation of a predictor (of the latent
+#'   response or the log of the mean, as for `linear_sd`): slopes on all predictors
+#'   of kernels are normal with mean 0 and one unknown standard deviation, half-t with
+#'   3 degrees of freedom and this scale. `NULL` or 0: no linear part. Kernels fall
+#'   back to their mean between and beyond the rows: with few rows and a trend, 0.3 is
+#'   a good start. Predictions, effects and importance include the linear part, and
+#'   `print()` shows its share: its variance over the rows divided by that plus the
+#'   variance of the kernels.
 #' @param linear_sd Prior standard deviation of the coefficients of linear terms
 #'   and of their intercept, in standard deviations of the response per standard
 #'   deviation of the predictor; for classes, of the latent response, whose noise
@@ -263,7 +272,7 @@ bark_prior <- function(type = c(
                        scales = NULL,
                        selection = c(1, 1), n_signals = NULL, noise = NULL,
                        df = NULL, centres = NULL, own_scales = NULL,
-                       directions = NULL, linear_sd = NULL, group_sd = NULL,
+                       directions = NULL, linear = NULL, linear_sd = NULL, group_sd = NULL,
                        approximation = c("continuous", "truncation")) {
   type <- check_choice(type, bark_types)
   options <- check_options(mget(names(bark_options), environment()))

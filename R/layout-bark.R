@@ -114,11 +114,13 @@ bark_varying_draws_layout <- layout(
 )
 
 bark_mixed_draws_layout <- layout(
-  .sizes = if (has_mixed(fit)) draws_kept * mixed_sizes(fit),
-  gamma = where(has_mixed(fit), numbers(sizes[["gamma"]])),
-  effects = where(has_mixed(fit), numbers(sizes[["effects"]])),
-  covariances = where(has_mixed(fit), numbers(sizes[["covariances"]])),
-  level = where(has_mixed(fit), numbers(draws_kept))
+  .sizes = if (has_terms(fit)) draws_kept * mixed_sizes(fit),
+  gamma = where(has_terms(fit), numbers(sizes[["gamma"]])),
+  effects = where(has_terms(fit), numbers(sizes[["effects"]])),
+  covariances = where(has_terms(fit), numbers(sizes[["covariances"]])),
+  level = where(has_terms(fit), numbers(draws_kept)),
+  slopes = where(has_linear_slopes(fit), numbers(sizes[["slopes"]])),
+  slope_sd = where(has_linear_slopes(fit), positive(draws_kept))
 )
 
 bark_shapes_layout <- layout(

@@ -20,6 +20,7 @@ bark::Model model(const Rcpp::List& config, bark::Data data, double step) {
   out.prior = bark_r::prior(config["prior"]);
   out.data = std::move(data);
   bark_r::check_sizes(out.prior, out.data);
+  out.data.terms.add_slopes(out.data.x, out.prior.slope_scale);
   out.ladder = config.containsElementNamed("rungs");
   if (out.ladder) {
     out.rungs =

@@ -26,6 +26,7 @@ class PooledDraws {
         own_centre_(list.containsElementNamed("centre")),
         own_scales_(list.containsElementNamed("own_included")),
         projected_(list.containsElementNamed("directions")) {
+    if (list.containsElementNamed("slopes")) slopes_ = list["slopes"];
     if (projected_) directions_ = list["directions"];
     if (own_centre_) centre_ = list["centre"];
     if (own_scales_) {
@@ -63,6 +64,8 @@ class PooledDraws {
                         : same(log_lambda_, shared) && same(included_, shared),
             "the draws are incomplete");
     require(!own_centre_ || same(centre_, own), "the draws are incomplete");
+    require(slopes_.size() == 0 || same(slopes_, each),
+            "the draws are incomplete");
     return indices_from_r(chosen, "draws", m_.size());
   }
 
@@ -102,6 +105,17 @@ class PooledDraws {
         factor(i).triangularView<Eigen::Lower>().solve(columns.transpose());
     mean = h.transpose() * z(i);
     variance = h.colwise().squaredNorm().transpose();
+  }
+
+  /// Adds what slopes on some columns of x, or on all, are to the rows.
+  template <class Points>
+  void add_slopes(int i, const Points& x, Eigen::Ref<Eigen::VectorXd> f,
+                  const std::vector<bool>* only = nullptr) const {
+    if (slopes_.size() == 0) return;
+    const Map slopes(slopes_.begin() + i * x.cols(), x.cols());
+    for (Eigen::Index l = 0; l < x.cols(); ++l) {
+      if (!only || (*only)[l]) f += slopes[l] * x.col(l);
+    }
   }
 
   /// Do kernels depend on x along directions?
@@ -157,7 +171,7 @@ class PooledDraws {
   }
 
   Rcpp::IntegerVector m_, location_, included_;
-  Rcpp::NumericVector log_lambda_, beta_, factor_, z_;
+  Rcpp::NumericVector log_lambda_, beta_, factor_, z_, slopes_;
   // Kernel-specific shapes, p numbers per slot.
   bool own_centre_, own_scales_, projected_;
   Rcpp::NumericVector centre_, own_log_lambda_, directions_;
@@ -208,6 +222,7 @@ Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x,
     } else {
       mean.col(i) = columns * all.mean(draw);
     }
+    all.add_slopes(draw, x, mean.col(i));
   }
   return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
 }
@@ -231,18 +246,24 @@ Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws,
   for (Eigen::Index i = 0; i < s; ++i) {
     const int draw = of[i];
     Eigen::MatrixXd means(n, all.beta(draw).size()), at = rows;
+    Eigen::VectorXd slopes(rows.rows()), mean_slopes(n);
     for (Eigen::Index k = 0; k < n; ++k) {
       for (std::size_t j = 0; j < moved.size(); ++j) {
         at.col(moved[j]).setConstant(points(k, j));
       }
       const Eigen::MatrixXd columns = all.columns(draw, at, x);
+      slopes.setZero();
+      all.add_slopes(draw, at, slopes);
       if (moments) {
         means.row(k) = columns.colwise().mean();
+        mean_slopes[k] = slopes.mean();
       } else {
-        mean(k, i) = probabilities(columns * all.beta(draw)).mean();
+        mean(k, i) = probabilities(columns * all.beta(draw) + slopes).mean();
       }
     }
-    if (moments) all.moments(draw, means, mean.col(i), variance.col(i));
+    if (!moments) continue;
+    all.moments(draw, means, mean.col(i), variance.col(i));
+    mean.col(i) += mean_slopes;
   }
   return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
 }
@@ -279,12 +300,19 @@ Rcpp::List bark_partial_cpp(const Rcpp::List& draws,
     const int draw = of[i];
     Eigen::MatrixXd by_point = all.columns(draw, at, x, &vary);
     const Eigen::MatrixXd by_row = all.columns(draw, rows, x, &others);
+    Eigen::VectorXd row_slopes = Eigen::VectorXd::Zero(rows.rows());
+    Eigen::VectorXd point_slopes = Eigen::VectorXd::Zero(at.rows());
+    all.add_slopes(draw, rows, row_slopes, &others);
+    all.add_slopes(draw, at, point_slopes, &vary);
     if (moments) {
       by_point = by_point * by_row.colwise().mean().asDiagonal();
       all.moments(draw, by_point, mean.col(i), variance.col(i));
+      mean.col(i).array() += point_slopes.array() + row_slopes.mean();
     } else {
-      const Eigen::MatrixXd f =
+      Eigen::MatrixXd f =
           by_row * all.beta(draw).asDiagonal() * by_point.transpose();
+      f.colwise() += row_slopes;
+      f.rowwise() += point_slopes.transpose();
       mean.col(i) = f.unaryExpr(&normal_cdf).colwise().mean().transpose();
     }
   }

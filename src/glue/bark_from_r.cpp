@@ -59,6 +59,8 @@ const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
              indices_from_r(group, "groups of the prior", kMostCount));
        }
      }},
+    {"slope_scale",
+     [](auto& prior, SEXP v) { prior.slope_scale = Rcpp::as<double>(v); }},
     {"directions", [](auto& prior, SEXP v) {
        prior.directions = count_from_r(v, "directions", 1, kMostCount);
      }}};

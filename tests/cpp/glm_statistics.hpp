@@ -41,6 +41,10 @@ inline std::vector<double> glm_statistics(const bark::GlmState& state) {
                            squash(pool.centre[0]), squash(pool.centre[1]),
                            pool.inclusion[0], pool.inclusion[1]});
   }
+  if (const int p = state.data().terms.slopes; p > 0) {
+    out.push_back(squash(std::log(state.terms().slope_sd)));
+    out.push_back(squash(state.terms().gamma.tail(p).norm()));
+  }
   for (const auto& factor : state.terms().factors) {
     out.push_back(squash(factor.b(0, 0)));
     out.push_back(squash(factor.b(0, 1)));

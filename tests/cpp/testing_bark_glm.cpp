@@ -50,6 +50,7 @@ const std::map<std::string, std::function<void(GlmState&, Rng&)>> kMoves{
     {"relocate", [](GlmState& s, Rng& r) { bark::relocate_move(s, r); }},
     {"local", [](GlmState& s, Rng& r) { bark::local_move(s, r); }},
     {"coefficients", [](GlmState& s, Rng& r) { s.move_coefficients(r); }},
+    {"slopes", [](GlmState& s, Rng& r) { s.move_slopes(r); }},
     {"groups", [](GlmState& s, Rng& r) { s.move_groups(r); }},
     {"parameters", [](GlmState& s, Rng& r) { s.move_parameters(r); }},
     {"scales", scales},
@@ -118,6 +119,7 @@ Rcpp::List bark_glm_pairs_cpp(Rcpp::List config, Rcpp::List prior,
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     bark::Data data = glm_data(config, x);
+    data.terms.add_slopes(x, setting.slope_scale);
     GlmState state(data, setting);
     state.draw_prior(rng);
     const auto respond = [&] {

@@ -60,6 +60,7 @@ bark::Model fields_model(const Rcpp::List& terms, const Rcpp::List& prior,
   out.data = bark_r::field_data(x, Eigen::VectorXd::Ones(x.rows()),
                                 bark::Family::kBinomialLogit);
   out.data.terms = bark_r::terms(terms);
+  out.data.terms.add_slopes(x, out.prior.slope_scale);
   out.classes = {std::vector<int>(x.rows(), 0), count};
   return out;
 }

@@ -63,7 +63,7 @@ Eigen::VectorXd weighted_rest(const State& state, const TermValues& values,
 constexpr int kCommon = 12;
 
 int n_statistics(const bark::Data& data) {
-  int out = kCommon + 2;
+  int out = kCommon + 2 + 2 * (data.terms.slopes > 0);
   for (const bark::Grouping& grouping : data.terms.groupings) {
     out += 3 + 2 * grouping.size() + (grouping.size() > 1);
   }
@@ -96,6 +96,10 @@ void statistics(const State& state, double* out) {
   out = std::copy(common, common + kCommon, out);
   *out++ = values.gamma.size() > 0 ? squash(values.gamma[0]) : 0;
   *out++ = values.gamma.size() > 0 ? squash(values.gamma.tail(1)[0]) : 0;
+  if (const int p = data.terms.slopes; p > 0) {
+    *out++ = squash(std::log(values.slope_sd));
+    *out++ = squash(std::log(values.gamma.tail(p).squaredNorm()));
+  }
   for (const TermValues::Factor& factor : values.factors) {
     const Eigen::MatrixXd& b = factor.b;
     *out++ = squash(b(0, 0));
@@ -236,6 +240,7 @@ Rcpp::List bark_terms_law_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   const bark::Prior setting = bark_r::prior(prior);
   bark::Data data = data_with_terms(x, Eigen::VectorXd::Ones(x.rows()), weights,
                                     family, terms);
+  data.terms.add_slopes(x, setting.slope_scale);
   const bool many_rows = move == "many_rows";
   if (many_rows) data.many_rows = data.n();
   data.glance = bark_r::kGlance;

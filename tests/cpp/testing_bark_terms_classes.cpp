@@ -298,6 +298,7 @@ Rcpp::List bark_terms_classes_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(x.rows());
   bark::Data data{x, ones, ones, bark_r::family(family), classes};
   data.terms = bark_r::terms(terms);
+  data.terms.add_slopes(x, setting.slope_scale);
   bark::Sweep sweep(setting, data);
   bark::Counts counts;
   const std::string prefix = "fixed_";
@@ -343,6 +344,7 @@ Rcpp::List bark_terms_fields_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   const bark::Prior setting = bark_r::prior(prior);
   bark::Data data = bark_r::field_data(x);
   data.terms = bark_r::terms(terms);
+  data.terms.add_slopes(x, setting.slope_scale);
   bark::Counts counts;
   Pairs out(pairs);
   int wrong = 0;

@@ -39,8 +39,16 @@ draw_bark_priors <- function(prior, locations, p, n) {
   }
   c(
     list(v = v, J = rowSums(copies), noise = draw_noise(prior, n)),
-    draw_scales(prior, p, n)
+    draw_scales(prior, p, n), list(slope_sd = draw_slope_sd(prior, n))
   )
+}
+
+#' Half-t with 3 degrees of freedom; 0 without slopes
+draw_slope_sd <- function(prior, n) {
+  if (is.null(prior$slope_scale)) {
+    return(numeric(n))
+  }
+  prior$slope_scale * abs(stats::rt(n, 3))
 }
 
 #' K at `points`, draws x points x locations
@@ -60,6 +68,8 @@ draw_bark_functions <- function(prior, x, at, n) {
   draws$f <- vapply(seq_len(dim(k)[[2]]), function(i) {
     rowSums(k[, i, ] * beta)
   }, numeric(n))
+  slopes <- draws$slope_sd * matrix(stats::rnorm(n * ncol(x)), n)
+  draws$f <- draws$f + slopes %*% t(rbind(x, at))
   draws
 }
 
@@ -68,7 +78,10 @@ draw_bark_functions <- function(prior, x, at, n) {
 draw_bark_densities <- function(prior, x, y, at, n) {
   draws <- draw_bark_priors(prior, nrow(x) + 1, ncol(x), n)
   k <- kernels_of_draws(draws, x, rbind(x, at))
-  covariance <- function(i, j) rowSums(draws$v * k[, i, ] * k[, j, ])
+  squares <- tcrossprod(rbind(x, at))
+  covariance <- function(i, j) {
+    rowSums(draws$v * k[, i, ] * k[, j, ]) + draws$slope_sd^2 * squares[i, j]
+  }
   rows <- seq_along(y)
   C <- matrix(list(), length(y), length(y))
   for (j in rows) for (i in rows) C[[i, j]] <- covariance(i, j)

@@ -54,10 +54,12 @@ Eigen::VectorXd KernelDraws::record(const State& state, bool prior_only,
   for (int j = 0; j < size; ++j) {
     location.push_back(state.slot(j).location);
     copies.push_back(state.slot(j).copies);
-    variance.push_back(state.variance(j));
     record_shape(state, state.slot(j).shape.get(), *this);
   }
   append(beta, drawn.data(), size);
+  // Others are functions of the draws of slopes.
+  if (state.data().terms.slopes > 0) return drawn;
+  for (int j = 0; j < size; ++j) variance.push_back(state.variance(j));
   append(z, from.z.data(), size);
   for (int j = 0; j < size; ++j) {
     for (int i = j; i < size; ++i) factor.push_back(from.lower(i, j));
@@ -98,7 +100,6 @@ Eigen::VectorXd TermDraws::record(const State& state,
                                   Rng& rng) {
   const Response& response = state.response_model();
   const Eigen::VectorXd fit = state.columns() * beta;
-  level.push_back(response.unweighted(fit).mean());
   Eigen::VectorXd residuals = response.residuals(fit);
   TermValues values = response.terms().values();
   if (prior_only) {
@@ -106,12 +107,20 @@ Eigen::VectorXd TermDraws::record(const State& state,
   } else {
     values = draw_terms(state, residuals, rng);
   }
-  add(values);
+  add(state.data().terms, values, response.unweighted(fit).mean());
   return residuals;
 }
 
-void TermDraws::add(const TermValues& values) {
-  append(gamma, values.gamma);
+void TermDraws::add(const TermData& data, const TermValues& values,
+                    double kernels) {
+  const int p = data.slopes;
+  const Eigen::VectorXd own = values.gamma.tail(p);
+  append(gamma, values.gamma.head(values.gamma.size() - p));
+  level.push_back(kernels + data.linear.rightCols(p).colwise().mean().dot(own));
+  if (p > 0) {
+    append(slopes, own);
+    slope_sd.push_back(values.slope_sd);
+  }
   for (const TermValues::Factor& factor : values.factors) {
     append(effects, factor.b.data(), factor.b.size());
     append(covariances, factor.sigma.data(), factor.sigma.size());
@@ -123,6 +132,8 @@ void TermDraws::transfer(Archive& archive) {
   archive("effects", effects);
   archive("covariances", covariances);
   archive("level", level);
+  archive.optional(!slopes.empty(), "slopes", slopes);
+  archive.optional(!slope_sd.empty(), "slope_sd", slope_sd);
 }
 
 }  // namespace bark

@@ -29,17 +29,18 @@ struct KernelDraws {
   void transfer(Archive& archive, const Prior& prior);
 };
 
-/// Kept draws of the terms beside a sum of kernels: gamma, b of all factors,
-/// and their covariances, draw by draw, and the mean of f over the rows.
+/// Kept draws of the terms beside a sum of kernels: gamma, slopes apart, b of
+/// all factors, and their covariances, draw by draw, and the mean of f, slopes
+/// included, over the rows.
 struct TermDraws {
-  std::vector<double> gamma, effects, covariances, level;
+  std::vector<double> gamma, effects, covariances, level, slopes, slope_sd;
 
   /// Adds a draw of the terms given that of the coefficients of kernels, and
   /// returns sqrt(w) (y - terms - f).
   Eigen::VectorXd record(const State& state, const Eigen::VectorXd& beta,
                          bool prior_only, Rng& rng);
-  /// Adds coefficients and covariances.
-  void add(const TermValues& values);
+  /// Adds coefficients and covariances; `kernels`: the mean of those.
+  void add(const TermData& data, const TermValues& values, double kernels);
   void transfer(Archive& archive);
 };
 

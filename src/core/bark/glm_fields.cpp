@@ -86,12 +86,17 @@ void GlmFields::sweep(int k, int rounds, Counts& counts, Rng& rng) {
 
 // (B138); all prior means are 0.
 void GlmFields::shift_linear(Rng& rng) {
-  const Eigen::VectorXd& sd = data_->terms.linear_sd;
-  Eigen::VectorXd mean = Eigen::VectorXd::Zero(sd.size());
-  for (const GlmState& field : fields_) mean += field.terms().gamma / size();
-  Eigen::VectorXd shift(sd.size());
-  for (Eigen::Index l = 0; l < sd.size(); ++l) {
-    shift[l] = sd[l] / std::sqrt(size()) * rng.normal() - mean[l];
+  const Eigen::Index q = data_->terms.linear.cols();
+  Eigen::ArrayXd precision = Eigen::ArrayXd::Zero(q);
+  Eigen::ArrayXd score = Eigen::ArrayXd::Zero(q);
+  for (const GlmState& field : fields_) {
+    const Eigen::ArrayXd own = field.linear_sd().array().square().inverse();
+    precision += own;
+    score -= own * field.terms().gamma.array();
+  }
+  Eigen::VectorXd shift = score / precision;
+  for (Eigen::Index l = 0; l < q; ++l) {
+    shift[l] += rng.normal() / std::sqrt(precision[l]);
   }
   for (GlmState& field : fields_) field.shift_linear(shift);
 }
@@ -136,8 +141,8 @@ void GlmFieldsLevel::sweep(const Turn&, Counts& counts, Rng& rng) {
 void GlmFieldsLevel::record(Draws& draws, Rng&) const {
   for (int k = 0; k < fields_.size(); ++k) {
     draws.fields[k].record(fields_[k]);
-    draws.terms[k].add(fields_[k].terms());
-    draws.terms[k].level.push_back(fields_[k].kernel_mean());
+    draws.terms[k].add(model_->data.terms, fields_[k].terms(),
+                       fields_[k].kernel_mean());
   }
   draws.log_likelihood.push_back(fields_.log_likelihood());
 }

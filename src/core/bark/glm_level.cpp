@@ -20,6 +20,7 @@ void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng) {
   if (state.prior().pooled) move_pool(state, 1, counts, rng);
   counts.note(kCoefficientEllipse, state.move_coefficients(rng));
   state.move_groups(rng);
+  state.move_slopes(rng);
   state.move_parameters(rng);
 }
 
@@ -57,8 +58,7 @@ void GlmLevel::record(Draws& draws, Rng&) const {
   if (!model_->data.censored() && cuts.empty()) {
     append(likelihood.parameters(), draws.parameters);
   }
-  draws.terms.add(state_.terms());
-  draws.terms.level.push_back(state_.kernel_mean());
+  draws.terms.add(model_->data.terms, state_.terms(), state_.kernel_mean());
 }
 
 double GlmLevel::observe() const {

@@ -217,7 +217,7 @@ bool GlmState::move_coefficients(Rng& rng) {
     sd[j] = 1 / std::sqrt(slots_[j].varphi[0]);
     a.col(j) = sd[j] * column(j);
   }
-  sd.tail(q) = data_->terms.linear_sd;
+  sd.tail(q) = terms_.linear_sd();
   a.rightCols(q) = data_->terms.linear * sd.tail(q).asDiagonal();
   const Eigen::VectorXd mean = linear_mean();
   Eigen::VectorXd base = offset() + data_->terms.linear * mean;
@@ -242,6 +242,30 @@ bool GlmState::move_coefficients(Rng& rng) {
   at_ = likelihood_->derivatives(state.fit);
   fit_ = std::move(state.fit);
   return moved;
+}
+
+// (B143), (B144).
+void GlmState::move_slopes(Rng& rng) {
+  constexpr int kTries = 3;
+  const int p = data_->terms.slopes;
+  if (p == 0) return;
+  TermValues values = terms_.values();
+  SlopeSd sd(data_->terms, values.slope_sd);
+  sd.draw(values.gamma.tail(p).squaredNorm(), rng);
+  Eigen::VectorXd part = terms_.weighted_slopes(values);
+  for (int t = 0; t < kTries; ++t) {
+    const SlopeSd::Stretch to = sd.propose(rng);
+    Eigen::VectorXd fit = fit_ + to.grow * part;
+    Derivatives at = likelihood_->derivatives(fit);
+    const double gain = at.log_likelihood - at_.log_likelihood;
+    if (!accept(gain + to.log_ratio, rng)) continue;
+    sd.take(to);
+    take(std::move(fit), std::move(at));
+    part *= 1 + to.grow;
+    values.gamma.tail(p) *= 1 + to.grow;
+  }
+  values.slope_sd = sd.value();
+  terms_.set(std::move(values));
 }
 
 void GlmState::move_parameters(Rng& rng) {

@@ -62,9 +62,12 @@ class GlmState {
   bool move_coefficients(Rng& rng);
   /// The coefficients of groups, factor by factor, and their covariances.
   void move_groups(Rng& rng);
+  /// The standard deviation of slopes, and the slopes with it.
+  void move_slopes(Rng& rng);
   /// The parameters of the family given f.
   void move_parameters(Rng& rng);
   void shift_linear(const Eigen::VectorXd& by);
+  Eigen::VectorXd linear_sd() const { return terms_.linear_sd(); }
 
   /// Everything from the prior.
   void draw_prior(Rng& rng);

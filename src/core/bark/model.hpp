@@ -52,6 +52,8 @@ struct Prior {
   std::vector<double> concentrations;
   PoolPrior pool;
   int directions = 0;  // above 0: the number of them
+  /// Above 0: f has slopes, too, see TermData.
+  double slope_scale = 0;
 
   bool clustered() const { return !concentrations.empty(); }
   /// With alpha = 1 the copies at one location have one coefficient.

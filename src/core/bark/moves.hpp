@@ -154,6 +154,9 @@ void terms_move(State& state, Rng& rng);
 bool fix_terms(State& state, Rng& rng);
 void release_terms(State& state, Rng& rng);
 void draw_prior_terms(State& state, Rng& rng);
+/// The standard deviation of slopes and the noise, without other terms, at a
+/// power of the likelihood.
+void tempered_terms_move(State& state, double power, Rng& rng);
 /// Terms given sqrt(w) (y - f), which becomes sqrt(w) (y - terms - f).
 TermValues draw_terms(const State& state, Eigen::VectorXd& residuals, Rng& rng);
 

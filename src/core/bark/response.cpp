@@ -102,6 +102,12 @@ void Response::set_noise(double noise) {
   update();
 }
 
+void Response::set_amplitude(double amplitude, double noise) {
+  terms_.set_amplitude(amplitude);
+  noise_ = noise;
+  update();
+}
+
 Eigen::VectorXd Response::residuals(const Eigen::VectorXd& fit) const {
   Eigen::VectorXd out = values_ - fit;
   terms_.undo(out);

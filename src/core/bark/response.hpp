@@ -53,6 +53,8 @@ class Response {
   void set_terms(TermValues values, bool turn, double noise,
                  Eigen::VectorXd row_weights);
   void set_noise(double noise);
+  /// Of slopes.
+  void set_amplitude(double amplitude, double noise);
   /// sqrt(w) times the response without fixed terms and f; takes T sqrt(w) f.
   Eigen::VectorXd residuals(const Eigen::VectorXd& fit) const;
   /// The latent response's mean without the offset, from its residuals.

@@ -153,21 +153,36 @@ void State::recompute_values() {
 
 void State::set_amplitude(double amplitude) {
   amplitude_ = amplitude;
-  for (int j = 0; j < size(); ++j) {
-    variance_[j] = amplitude * slots_[j].variance(prior_->collapsed());
+  set_variances();
+  if (data_->terms.slopes == 0) {
+    refactor();
+    return;
   }
-  refactor();
+  response_.set_amplitude(amplitude, phi_);
+  recompute_values();
+}
+
+void State::set_variances() {
+  for (int j = 0; j < size(); ++j) {
+    variance_[j] = amplitude_ * slots_[j].variance(prior_->collapsed());
+  }
 }
 
 void State::scale_varphi(double factor) {
   for (Slot& slot : slots_) {
     for (double& varphi : slot.varphi) varphi *= factor;
   }
-  set_amplitude(amplitude_);
+  set_variances();
+  refactor();
 }
 
 double State::log_likelihood_at(double amplitude) const {
   if (amplitude == amplitude_) return log_likelihood_;
+  if (data_->terms.slopes > 0) {
+    State other = *this;
+    other.set_amplitude(amplitude);
+    return other.log_likelihood();
+  }
   Eigen::VectorXd s(size());
   for (int j = 0; j < size(); ++j) {
     s[j] = std::sqrt(amplitude * slots_[j].variance(prior_->collapsed()));

@@ -232,6 +232,7 @@ class State {
 
  private:
   void transfer_updates(Archive& archive);
+  void set_variances();
   void reserve(int slots);
   void resize_sums(int slots);
   std::vector<Place> places() const;

@@ -252,6 +252,7 @@ void Sweep::terms(State& state, double power, bool adapt, bool full,
     if (full) open(state, class_intervals(state), adapt, counts, rng);
     return release_terms(state, rng);
   }
+  if (power > 0) return tempered_terms_move(state, power, rng);
   const Prior& prior = state.prior();
   if (!prior.noise_fixed) {
     state.set_noise(rng.gamma(prior.noise_shape) / prior.noise_rate);
@@ -301,6 +302,7 @@ void Sweep::lowest(State& state, bool adapt, Rng& rng) {
   constexpr int kTurns = 5;
   const double phi = state.noise();
   draw_prior(state, rng);
+  draw_prior_terms(state, rng);
   if (state.data().student()) {
     state.propose_noise(phi);
     state.accept_proposal();

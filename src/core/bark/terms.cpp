@@ -72,9 +72,49 @@ Eigen::MatrixXd cholesky(const Eigen::MatrixXd& sigma) {
 
 }  // namespace
 
+void TermData::add_slopes(const Eigen::MatrixXd& x, double scale) {
+  if (scale == 0) return;
+  const Eigen::Index q = linear.cols(), p = x.cols();
+  slopes = static_cast<int>(p);
+  slope_scale = scale;
+  linear.conservativeResize(x.rows(), q + p);
+  linear.rightCols(p) = x;
+  linear_sd.conservativeResize(q + p);
+  linear_sd.tail(p).setConstant(scale);
+  if (linear_mean.size() == 0) return;
+  linear_mean.conservativeResize(q + p);
+  linear_mean.tail(p).setZero();
+}
+
+// (B100), the auxiliary variable drawn first.
+void SlopeSd::draw(double squares, Rng& rng) {
+  const double rate = kGroupDf / (value_ * value_) + 1 / (scale_ * scale_);
+  const double inverse = rng.gamma((kGroupDf + 1) / 2) / rate;
+  value_ = std::sqrt((kGroupDf * inverse + squares / 2) /
+                     rng.gamma((kGroupDf + slopes_) / 2));
+}
+
+void SlopeSd::draw_prior(Rng& rng) {
+  value_ = scale_ * std::abs(rng.normal()) /
+           std::sqrt(rng.gamma(kGroupDf / 2) / (kGroupDf / 2));
+}
+
+// Steps have random lengths.
+SlopeSd::Stretch SlopeSd::propose(Rng& rng) const {
+  const double move = std::exp2(1 - 5 * rng.uniform()) * rng.normal();
+  const double grow = std::expm1(move);
+  return {grow, move + log_prior(value_ * (1 + grow)) - log_prior(value_)};
+}
+
+double SlopeSd::log_prior(double value) const {
+  const double scaled = value / scale_;
+  return -0.5 * (kGroupDf + 1) * std::log1p(scaled * scaled / kGroupDf);
+}
+
 Terms::Terms(const TermData& data)
     : data_(&data), chains_(nested_chains(data.groupings)) {
   values_.gamma = Eigen::VectorXd::Zero(data.linear.cols());
+  values_.slope_sd = data.slope_scale;
   for (const Grouping& grouping : data.groupings) {
     const Eigen::VectorXd variance = grouping.scale.cwiseAbs2();
     values_.factors.push_back(
@@ -123,6 +163,17 @@ Eigen::VectorXd Terms::weighted(const TermValues& values, int factor,
   return weigh(std::move(out));
 }
 
+Eigen::VectorXd Terms::linear_sd(const TermValues& values) const {
+  Eigen::VectorXd out = data_->linear_sd;
+  out.tail(data_->slopes).setConstant(std::sqrt(amplitude_) * values.slope_sd);
+  return out;
+}
+
+Eigen::VectorXd Terms::weighted_slopes(const TermValues& values) const {
+  const int p = data_->slopes;
+  return weigh(data_->linear.rightCols(p) * values.gamma.tail(p));
+}
+
 Eigen::VectorXd Terms::shift() const {
   Eigen::VectorXd out = Eigen::VectorXd::Zero(data_->linear.rows());
   for (std::size_t k = 0; k < data_->groupings.size(); ++k) {
@@ -165,7 +216,7 @@ void Terms::build(const Eigen::VectorXd& root_weights, double noise,
   }
   if (data_->linear.cols() > 0) {
     const Eigen::MatrixXd factor =
-        (std::sqrt(noise) * data_->linear_sd).asDiagonal();
+        (std::sqrt(noise) * linear_sd()).asDiagonal();
     blocks_.emplace_back(nullptr, 1, next(data_->linear), factor);
   }
 }
@@ -273,8 +324,13 @@ void draw_covariances(const TermData& data, TermValues& values, Rng& rng) {
 
 TermValues Terms::draw_prior(Rng& rng) const {
   TermValues out = values_;
+  if (data_->slopes > 0) {
+    SlopeSd sd(*data_, out.slope_sd);
+    sd.draw_prior(rng);
+    out.slope_sd = sd.value();
+  }
   for (double& value : out.gamma) value = rng.normal();
-  out.gamma.array() *= data_->linear_sd.array();
+  out.gamma.array() *= linear_sd(out).array();
   for (std::size_t k = 0; k < data_->groupings.size(); ++k) {
     const Grouping& grouping = data_->groupings[k];
     TermValues::Factor& factor = out.factors[k];
@@ -299,6 +355,8 @@ void Terms::transfer(Archive& archive) {
   archive("turn", turn_,
           Want::between(0, std::max<double>(chains_.size(), 1) - 1));
   archive("gamma", values_.gamma, Want::of(data_->linear.cols()));
+  archive.optional(data_->slopes > 0, "slope_sd", values_.slope_sd,
+                   Want::positive());
   archive.list("factors", values_.factors.size(),
                [this](Archive& list, std::size_t k) {
                  TermValues::Factor& factor = values_.factors[k];

@@ -12,6 +12,29 @@ namespace bark {
 /// The degrees of freedom of the half-t priors of standard deviations.
 constexpr double kGroupDf = 3;
 
+/// That of all slopes, (B143).
+class SlopeSd {
+ public:
+  SlopeSd(const TermData& data, double value)
+      : scale_(data.slope_scale), slopes_(data.slopes), value_(value) {}
+  double value() const { return value_; }
+  /// Given the sum of squares of the slopes.
+  void draw(double squares, Rng& rng);
+  void draw_prior(Rng& rng);
+  /// (B144): it and the slopes by one factor, 1 + grow.
+  struct Stretch {
+    double grow, log_ratio;
+  };
+  Stretch propose(Rng& rng) const;
+  void take(const Stretch& stretch) { value_ *= 1 + stretch.grow; }
+
+ private:
+  double log_prior(double value) const;
+  double scale_;
+  int slopes_;
+  double value_;
+};
+
 /// The coefficients of terms and the covariances of groups, (B99), (B100).
 struct TermValues {
   Eigen::VectorXd gamma;
@@ -21,6 +44,7 @@ struct TermValues {
     Eigen::VectorXd auxiliary;  // a of (B100)
   };
   std::vector<Factor> factors;
+  double slope_sd = 0;
 };
 
 /// The terms of a response beside its kernels, part of the state. Those that
@@ -40,6 +64,9 @@ class Terms {
 
   /// The part of the offset, n numbers.
   Eigen::VectorXd shift() const;
+  /// Of the slopes: their variance is that of the prior times it.
+  void set_amplitude(double amplitude) { amplitude_ = amplitude; }
+  double amplitude() const { return amplitude_; }
   /// Must be called when values, the noise or weights have changed;
   /// `root_weights` is empty if all are 1. `integrate`: otherwise T is 1.
   void build(const Eigen::VectorXd& root_weights, double noise, bool integrate);
@@ -60,6 +87,11 @@ class Terms {
   /// All of it from the prior.
   TermValues draw_prior(Rng& rng) const;
 
+  /// Prior standard deviations of gamma.
+  Eigen::VectorXd linear_sd() const { return linear_sd(values_); }
+  /// sqrt(w) times the part of the slopes.
+  Eigen::VectorXd weighted_slopes(const TermValues& values) const;
+
   /// X gamma and Z b, n numbers.
   Eigen::VectorXd fit(const TermValues& values) const;
   /// sqrt(w) Z b of one factor, or of one of its coefficients.
@@ -69,6 +101,7 @@ class Terms {
   void transfer(Archive& archive);
 
  private:
+  Eigen::VectorXd linear_sd(const TermValues& values) const;
   Eigen::MatrixXd weigh(Eigen::MatrixXd columns) const;
   Whitening block(int factor, Eigen::MatrixXd u) const;
   bool is_active(int factor) const;
@@ -78,7 +111,7 @@ class Terms {
   std::vector<std::vector<int>> chains_;  // factors that can be active together
   int turn_ = 0;
   Eigen::VectorXd root_weights_;
-  double noise_ = 1;
+  double noise_ = 1, amplitude_ = 1;
   std::vector<Whitening> blocks_;  // of the active factors, then of X gamma
 };
 

@@ -26,8 +26,14 @@ struct TermData {
   Eigen::VectorXd linear_mean;  // of their prior; empty: 0
   std::vector<Grouping> groupings;
   Eigen::VectorXd offset;  // of latent responses; empty if there is none
+  /// The last columns of `linear` may be slopes on the inputs of kernels: their
+  /// standard deviation is common and unknown, half-t of this scale, (B143).
+  int slopes = 0;
+  double slope_scale = 1;
 
   bool any() const { return linear.cols() > 0 || !groupings.empty(); }
+  /// Adds slopes on the columns of x; none if the scale is 0.
+  void add_slopes(const Eigen::MatrixXd& x, double scale);
 };
 
 }  // namespace bark

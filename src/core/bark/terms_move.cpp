@@ -51,6 +51,28 @@ void scale_groups(const Terms& terms, TermValues& values, Residuals& residuals,
   }
 }
 
+// (B143), (B144).
+void move_slopes(const Terms& terms, TermValues& values, Residuals& residuals,
+                 Rng& rng) {
+  constexpr int kTries = 3;
+  const int p = terms.data().slopes;
+  if (p == 0 || terms.amplitude() == 0) return;
+  SlopeSd sd(terms.data(), values.slope_sd);
+  sd.draw(values.gamma.tail(p).squaredNorm() / terms.amplitude(), rng);
+  Eigen::VectorXd part = terms.weighted_slopes(values);
+  for (int t = 0; t < kTries; ++t) {
+    const SlopeSd::Stretch to = sd.propose(rng);
+    const double gain = to.grow * residuals.values.dot(part) -
+                        0.5 * to.grow * to.grow * part.squaredNorm();
+    if (!accept(residuals.noise * gain + to.log_ratio, rng)) continue;
+    sd.take(to);
+    residuals.values -= to.grow * part;
+    part *= 1 + to.grow;
+    values.gamma.tail(p) *= 1 + to.grow;
+  }
+  values.slope_sd = sd.value();
+}
+
 }  // namespace
 
 TermValues draw_terms(const State& state, Eigen::VectorXd& residuals,
@@ -69,6 +91,7 @@ void terms_move(State& state, Rng& rng) {
   TermValues values = draw_terms(state, residuals.values, rng);
   draw_covariances(terms.data(), values, rng);
   scale_groups(terms, values, residuals, rng);
+  move_slopes(terms, values, residuals, rng);
   Eigen::VectorXd weights = draw_noise(state, residuals.values, rng);
   state.set_terms(std::move(values), true, state.noise(), std::move(weights));
 }
@@ -90,8 +113,33 @@ void release_terms(State& state, Rng& rng) {
   if (draw_fit(state, fit, rng)) {
     Residuals residuals{state.response() - fit, state.noise()};
     scale_groups(terms, values, residuals, rng);
+    move_slopes(terms, values, residuals, rng);
   }
   state.set_terms(std::move(values), true, state.noise(), {});
+}
+
+// (B145): neither has a conditional distribution given draws of coefficients.
+void tempered_terms_move(State& state, double power, Rng& rng) {
+  constexpr int kTries = 3;
+  const Prior& prior = state.prior();
+  for (int t = 0; t < kTries; ++t) {
+    TermValues values = state.response_model().terms().values();
+    const TermValues before = values;
+    const double phi = state.noise(), now = state.log_likelihood();
+    SlopeSd sd(state.data().terms, values.slope_sd);
+    const SlopeSd::Stretch to = sd.propose(rng);
+    sd.take(to);
+    values.slope_sd = sd.value();
+    const double move =
+        prior.noise_fixed ? 0 : std::exp2(-3 * rng.uniform()) * rng.normal();
+    const double next = phi * std::exp(move);
+    state.set_terms(std::move(values), false, next, {});
+    const double log_ratio = power * (state.log_likelihood() - now) +
+                             to.log_ratio + prior.noise_shape * move -
+                             prior.noise_rate * (next - phi);
+    if (accept(log_ratio, rng)) continue;
+    state.set_terms(before, false, phi, {});
+  }
 }
 
 void draw_prior_terms(State& state, Rng& rng) {
