@@ -4,6 +4,8 @@
 #   Rscript tools/bench/small.R --splits=10
 #   --sets=choosing   the sets on which settings of the package may be chosen
 #   --only=hills      one set
+#   --linear=0.3      bark_prior(linear = ), for choosing
+#   --centre-sd=1     centre_near_rows(), for choosing
 #
 # Settings are chosen on `choosing` only; nothing is ever chosen on the sets of
 # `report`, whose list was committed before any of them was run, and a set does not
@@ -23,7 +25,13 @@ script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(dirname(script)), "arguments.R"))
 source(file.path(dirname(script), "report.R"))
-refuse_unknown(options = c("splits", "sets", "only"))
+refuse_unknown(options = c("splits", "sets", "only", "linear", "centre-sd"))
+
+near <- as.numeric(option("centre-sd", "0"))
+prior <- bark_prior(
+  linear = as.numeric(option("linear", "0")),
+  centres = if (near > 0) centre_near_rows(near)
+)
 
 data_of <- function(name, package) {
   as.data.frame(get(utils::data(
@@ -80,7 +88,7 @@ groups <- list(
 # ---- methods ----------------------------------------------------------------
 
 by_bark <- function(train, test, split) {
-  fit <- bark(y ~ ., train, seed = split, progress = FALSE)
+  fit <- bark(y ~ ., train, prior = prior, seed = split, progress = FALSE)
   predict(fit, test, interval = "prediction")
 }
 
