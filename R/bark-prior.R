@@ -272,7 +272,8 @@ bark_prior <- function(type = c(
                        scales = NULL,
                        selection = c(1, 1), n_signals = NULL, noise = NULL,
                        df = NULL, centres = NULL, own_scales = NULL,
-                       directions = NULL, linear = NULL, linear_sd = NULL, group_sd = NULL,
+                       directions = NULL, linear = NULL, linear_sd = NULL,
+                       group_sd = NULL,
                        approximation = c("continuous", "truncation")) {
   type <- check_choice(type, bark_types)
   options <- check_options(mget(names(bark_options), environment()))

@@ -257,10 +257,11 @@ Rcpp::List bark_candidates_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     moved += candidates.relocate(state, j, 1, rng);
   }
   const bark::Change out = state.score_change(0, 0);
+  const double left = state.left_of_response(out);
   std::vector<int> location;
   std::vector<double> precision, score;
   for (int i = 0; i < candidates.size(); ++i) {
-    const auto data_say = candidates.information(state, i, out);
+    const auto data_say = candidates.information(state, i, out, left);
     location.push_back(candidates.location(i));
     precision.push_back(data_say.precision);
     score.push_back(data_say.score);

@@ -79,16 +79,19 @@ void Candidates::choose_rows(const State& state, int wanted, Rng& rng) {
 }
 
 Information Candidates::information(const State& state, int i,
-                                    const Change& out) const {
-  const double phi = state.noise(), c = cross_(i, out.slot);
+                                    const Change& out,
+                                    double left_of_response) const {
+  const double c = cross_(i, out.slot);
   const double explained = square_[i] - out.kappa * c * c;
   const double fitted = fit_[i] - out.kappa * state.mean()[out.slot] * c;
-  return state.in_slot_units(phi * std::max(own_[i] - phi * explained, 0.0),
-                             phi * (response_[i] - fitted));
+  const Information data = state.information(
+      own_[i], explained, response_[i] - fitted, left_of_response);
+  return state.in_slot_units(data.precision, data.score);
 }
 
 // Sets the weights of all free candidates after a slot is removed: (B31).
-void Candidates::weigh(const State& state, const Change& out, double power) {
+void Candidates::weigh(const State& state, const Change& out, double power,
+                       double left) {
   const Slot& slot = state.slot(out.slot);
   const double rate = state.prior().varphi_rate() * slot.copies * slot.copies;
   const int from = candidate_[out.slot];
@@ -98,7 +101,8 @@ void Candidates::weigh(const State& state, const Change& out, double power) {
       weights_[i] = 0;
       continue;
     }
-    const Worth w = worth(state.prior(), rate, information(state, i, out));
+    const Worth w =
+        worth(state.prior(), rate, information(state, i, out, left));
     exponents_of_weights_[i] =
         power * w.exponent + log_prior_ratio(state, slot, location(i));
     weights_[i] = power == 1 ? w.factor : std::pow(w.factor, power);
@@ -118,12 +122,13 @@ bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
   if (slot.varphi.size() > 1) return false;
   const Change out = state.score_change(j, 0);
   const int from = candidate_[j];
-  weigh(state, out, power);
+  const double left = state.left_of_response(out);
+  weigh(state, out, power, left);
   const int to = choose_weighted(weights_, weights_.sum(), rng);
   if (to < 0) return false;
   const auto proposal = [&](int i) {
-    return VarianceProposal(prior, slot.copies, information(state, i, out),
-                            power);
+    return VarianceProposal(prior, slot.copies,
+                            information(state, i, out, left), power);
   };
   VarianceProposal next = proposal(to);
   const double log_ratio = next.propose(rng) -

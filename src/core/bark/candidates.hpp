@@ -27,13 +27,16 @@ class Candidates {
   int size() const { return static_cast<int>(places_.size()); }
   int location(int i) const { return places_[i].location; }
 
-  /// For a kernel at candidate i, after a slot is removed.
-  Information information(const State& state, int i, const Change& out) const;
+  /// For a kernel at candidate i, after a slot is removed, given what that
+  /// leaves of the response.
+  Information information(const State& state, int i, const Change& out,
+                          double left_of_response) const;
 
  private:
   void choose(const State& state, int wanted, Rng& rng);
   void choose_rows(const State& state, int wanted, Rng& rng);
-  void weigh(const State& state, const Change& out, double power);
+  void weigh(const State& state, const Change& out, double power,
+             double left_of_response);
   void remove(const State& state, const Change& out);
   void add(State& state, int i, const Slot& slot);
 

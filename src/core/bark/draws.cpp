@@ -57,7 +57,7 @@ Eigen::VectorXd KernelDraws::record(const State& state, bool prior_only,
     record_shape(state, state.slot(j).shape.get(), *this);
   }
   append(beta, drawn.data(), size);
-  // Others are functions of the draws of slopes.
+  // With slopes, f is known by the draws of all coefficients only.
   if (state.data().terms.slopes > 0) return drawn;
   for (int j = 0; j < size; ++j) variance.push_back(state.variance(j));
   append(z, from.z.data(), size);

@@ -130,9 +130,16 @@ class State {
   // Coefficient variances (without amplitude); ratios in O(1), O(m^2) --------
   Information information(int j) const;
   Information information(const Column& column) const;
-  Information in_slot_units(double precision, double score) const;
   /// The same after another change.
   Information information(const Column& column, const Change& before) const;
+  /// Of a column with k'Wk = own, g'Sig g = explained and k'Wy - g'mu = score
+  /// if so much of the response is left, in units of the coefficient.
+  Information information(double own, double explained, double score,
+                          double left_of_response) const;
+  /// y'Wy - y'WK mu, now and after a change.
+  double left_of_response() const;
+  double left_of_response(const Change& before) const;
+  Information in_slot_units(double precision, double score) const;
   Change score_change(int j, double variance) const;
   /// The same after another change of a different slot.
   Change score_change(int j, double variance, const Change& before) const;

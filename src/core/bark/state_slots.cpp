@@ -25,11 +25,36 @@ Information State::information(int j) const {
   return in_slot_units(data.precision, data.score);
 }
 
+// y'Ay / phi, (B146); below 0 only by rounding.
+double State::left_of_response() const {
+  return std::max(response_.squares() - product_.head(size()).dot(mean()), 0.0);
+}
+
+double State::left_of_response(const Change& before) const {
+  const double lost =
+      product_.head(size()).dot(covariance_.col(before.slot).head(size()));
+  const double explained = product_.head(size()).dot(mean()) -
+                           before.kappa * mean_[before.slot] * lost;
+  return std::max(response_.squares() - explained, 0.0);
+}
+
+// What is left of a column after its digits cancel is no information, and no
+// score is larger than the response allows, (B146).
+Information State::information(double own, double explained, double score,
+                               double left_of_response) const {
+  constexpr double kRounding = 1e-12;
+  const double left = own - phi_ * explained;
+  if (left <= kRounding * own) return {0, 0};
+  const double most = std::sqrt(left * left_of_response);
+  return {phi_ * left, phi_ * std::min(std::max(score, -most), most)};
+}
+
 Information State::information(const Column& column) const {
   const Eigen::VectorXd u = covariance() * column.gram;
-  const double left = column.own - phi_ * column.gram.dot(u);
-  return in_slot_units(phi_ * std::max(left, 0.0),
-                       phi_ * (column.response - column.gram.dot(mean())));
+  const Information data = information(
+      column.own, column.gram.dot(u), column.response - column.gram.dot(mean()),
+      left_of_response());
+  return in_slot_units(data.precision, data.score);
 }
 
 Information State::information(const Column& column,
@@ -38,11 +63,12 @@ Information State::information(const Column& column,
   const Eigen::VectorXd cross = covariance_.col(j).head(size());
   Eigen::VectorXd u = covariance() * column.gram;
   u -= before.kappa * u[j] * cross;
-  const double left = column.own - phi_ * column.gram.dot(u);
-  const double explained = column.gram.dot(mean()) -
-                           before.kappa * mean_[j] * column.gram.dot(cross);
-  return in_slot_units(phi_ * std::max(left, 0.0),
-                       phi_ * (column.response - explained));
+  const double fitted = column.gram.dot(mean()) -
+                        before.kappa * mean_[j] * column.gram.dot(cross);
+  const Information data =
+      information(column.own, column.gram.dot(u), column.response - fitted,
+                  left_of_response(before));
+  return in_slot_units(data.precision, data.score);
 }
 
 Change State::change_of(int j, double own, double mean, double variance,
@@ -113,10 +139,11 @@ double State::take_column(int j, const Column& column, double variance) {
   const Eigen::Index m = column.gram.size();
   auto others = covariance_.topLeftCorner(m, m);
   const Eigen::VectorXd u = others * column.gram;
-  const double left = column.own - phi_ * column.gram.dot(u);
-  const double precision = 1 / variance + phi_ * std::max(left, 0.0);
-  const double residual = column.response - column.gram.dot(mean_.head(m));
-  const double own = phi_ * residual / precision;
+  const Information data = information(
+      column.own, column.gram.dot(u),
+      column.response - column.gram.dot(mean_.head(m)), left_of_response());
+  const double precision = 1 / variance + data.precision;
+  const double own = data.score / precision;
   others.noalias() += phi_ * phi_ / precision * u * u.transpose();
   covariance_.col(j).head(m) = -phi_ / precision * u;
   covariance_.row(j).head(m) = covariance_.col(j).head(m).transpose();
