@@ -57,7 +57,8 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   the rate at which the noise standard deviation has probability 0.9 of being
 #'   less than the residual standard deviation of the linear regression of the
 #'   response on the predictors (the rule of Chipman, George and McCulloch,
-#'   2010), linear ones included, and within groups where rows are enough.
+#'   2010), linear ones included, and within groups where rows are enough. The
+#'   probability is 0.75 if f has a linear part, and the regression may be true.
 #'   Classification has no such parameter.
 #' @param df Degrees of freedom of the noise, which is Student's t with a scale
 #'   \eqn{\sigma} whose square has the prior `noise`: a number above 0, taken as
@@ -84,9 +85,11 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   deviations of the response per standard deviation of a predictor (of the latent
 #'   response or the log of the mean, as for `linear_sd`): slopes on all predictors
 #'   of kernels are normal with mean 0 and one unknown standard deviation, half-t with
-#'   3 degrees of freedom and this scale. `NULL` or 0: no linear part. Kernels fall
-#'   back to their mean between and beyond the rows: with few rows and a trend, 0.3 is
-#'   a good start. Predictions, effects and importance include the linear part, and
+#'   3 degrees of freedom and this scale. 0: no linear part. `NULL`: 0.3 for numeric
+#'   responses with fewer than 5000 rows and at most 30 predictors, without
+#'   `directions`, truncation, linear terms and groups; otherwise 0. Kernels fall back
+#'   to their mean between and beyond the rows, which costs most with few rows and a
+#'   trend. Predictions, effects and importance include the linear part, and
 #'   `print()` shows its share: its variance over the rows divided by that plus the
 #'   variance of the kernels.
 #' @param linear_sd Prior standard deviation of the coefficients of linear terms
@@ -103,12 +106,12 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'
 #' @details
 #' `bark_prior_paper()` is the model of Ouyang, Clyde and Wolpert (2008): all
-#' kernels have the same scales, and the noise is normal. `bark_prior()` leaves
-#' both to the kind of the response. Numbers have kernels with their own scales
-#' and Student's t noise whose degrees of freedom are learned: on data that the
-#' choice was made on, and on others, they predict with smaller errors and
-#' better densities, and bands for f cover what they say, which they do not with
-#' common scales. Classes with a logit link have scales that vary around common
+#' kernels have the same scales, the noise is normal, and there is no linear part.
+#' `bark_prior()` leaves these to the kind of the response. Numbers have kernels with
+#' their own scales, a linear part, and Student's t noise whose degrees of freedom are
+#' learned: on data that the choice was made on, and on others, they predict with
+#' smaller errors and better densities, and bands for f cover what they say, which
+#' they do not with common scales. Classes with a logit link have scales that vary around common
 #' ones: on ten sets for choices their log loss was .02 lower on average than with
 #' common scales, which are better where classes are well separated. So do
 #' responses that may be censored: on seven simulated sets the error of f was .03
@@ -314,8 +317,9 @@ bark_prior <- function(type = c(
 bark_prior_paper <- function(type = c(
                                "select_different", "equal", "different",
                                "select_equal"
-                             ), ..., df = Inf, own_scales = FALSE) {
-  bark_prior(type, ..., df = df, own_scales = own_scales)
+                             ), ..., df = Inf, own_scales = FALSE,
+                             linear = 0) {
+  bark_prior(type, ..., df = df, own_scales = own_scales, linear = linear)
 }
 
 # Checks ---------------------------------------------------------------------
@@ -415,15 +419,18 @@ refuse_unused <- function(arg, type) {
 #' which predict them best, and classes with latent responses common scales, see
 #' also `own_scales` in R/family.R: tools/bench/league.R;
 #' beside linear terms and groups scales are clustered: tools/bench/mixture.R.
+#' A linear part costs O(n p) per column, and gains where rows are few:
+#' tools/bench/small.R.
 #' @param beside Are there linear terms or groups?
-#' @param many Are there more rows than clusters are the default for?
+#' @param n,p Numbers of rows and of inputs of kernels.
 #' @noRd
-prior_for <- function(prior, family, beside = FALSE, many = FALSE) {
+prior_for <- function(prior, family, beside = FALSE, n = 1, p = 1) {
   prior <- check_class(prior, "kb_bark_prior", "`bark_prior()`")
   numbers <- family == "gaussian" && !is_truncated_prior(prior)
   if (is.null(prior$own_scales)) {
     own <- numbers && is.null(prior$directions)
-    prior$own_scales <- if (own && beside && !many) "clustered" else own
+    few <- n < most_clustered_rows
+    prior$own_scales <- if (own && beside && few) "clustered" else own
   }
   clustered <- identical(prior$own_scales, "clustered")
   if (clustered && !numbers) refuse_clusters()
@@ -438,6 +445,10 @@ prior_for <- function(prior, family, beside = FALSE, many = FALSE) {
     }
   }
   if (clustered && is.null(prior$centres)) prior$centres <- centre_near_rows(1)
+  plain <- is.null(prior$directions) && !beside && prior$gamma > 0
+  if (is.null(prior$linear) && numbers && plain && n < 5000 && p <= 30) {
+    prior$linear <- 0.3
+  }
   with_eps(prior)
 }
 
@@ -486,7 +497,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
     prior$own_scales <- TRUE
   }
   beside <- !is.null(groups) || length(linear) > 0 || length(factors) > 0
-  prior <- prior_for(prior, family, beside, nrow(x) >= most_clustered_rows)
+  prior <- prior_for(prior, family, beside, nrow(x), ncol(x))
   prior$centres <- centres_of_copies(prior$centres, copies)
   told <- options_told(prior, nrow(x), ncol(x))
   selection <- selection_resolve(prior, ncol(x))
@@ -495,7 +506,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
     noise_probit(prior$noise)
   } else {
     noise_resolve(prior$noise, cbind(x, linear), y, weights, factors,
-      rows_with_copies(length(y), copies)
+      rows_with_copies(length(y), copies), below_lm(prior)
     )
   }
   if (noise$improper) warn_improper_noise()
@@ -563,7 +574,10 @@ print.kb_bark_prior <- function(x, ...) {
       paste0("  selection: ", format_selection(x), "\n")
     },
     "  noise: ", if (is.null(x$noise)) {
-      "noise_gamma(1.5, rate), P(sd < residual sd of lm) = 0.9"
+      paste(
+        "noise_gamma(1.5, rate), P(sd < residual sd of lm) =",
+        below_lm(prior_for(x, "gaussian"))
+      )
     } else {
       format(x$noise)
     }, "\n", option_lines(x), undecided_line(x),
@@ -581,6 +595,9 @@ undecided_line <- function(x) {
     },
     if (is.null(x$df) && identical(numbers$df, "learned")) {
       "Student's t noise, df learned"
+    },
+    if (is.null(x$linear) && !is.null(numbers$linear)) {
+      bark_options$linear$line(numbers$linear)
     }
   )
   if (length(parts) > 0) {

@@ -105,15 +105,16 @@ noise_list <- function(shape = NA_real_, rate = NA_real_,
 }
 
 #' @param n The number of rows, with their copies.
+#' @param probability That the noise is below the residual sd, if `noise` is NULL.
 #' @noRd
 noise_resolve <- function(noise, x, y, weights, groups = list(),
-                          n = length(y)) {
+                          n = length(y), probability = 0.9) {
   if (is.null(noise)) {
     sd <- min(
       residual_sd(x, y, weights, n),
       vapply(groups, function(g) within_sd(x, y, weights, g, n), 1)
     )
-    return(noise_list(1.5, noise_rate(sd)))
+    return(noise_list(1.5, noise_rate(sd, probability)))
   }
   if (inherits(noise, "kb_fixed")) {
     return(noise_list(precision = 1 / noise$variance))
@@ -137,10 +138,16 @@ noise_probit <- function(noise) {
   noise_list(precision = 1)
 }
 
-# The rate at which P(noise sd < sd) = 0.9, the rule of BART:
-# derivations/bark.md, section 1.4
-noise_rate <- function(sd, shape = 1.5, probability = 0.9) {
+# The rate at which P(noise sd < sd) = probability: derivations/bark.md,
+# section 1.4
+noise_rate <- function(sd, probability, shape = 1.5) {
   sd^2 * stats::qgamma(1 - probability, shape)
+}
+
+# With a linear part f may be linear, and the noise what lm() says; otherwise the
+# rule of BART
+below_lm <- function(prior) {
+  if ("linear" %in% used_options(prior)) 0.75 else 0.9
 }
 
 # Residual sd of the linear regression, or the sd of y if there are none

@@ -22,8 +22,8 @@ test_that("beside terms scales are clustered, unless there are many rows", {
   expect_identical(resolved[names(given)[3:4]], unclass(given)[3:4])
   expect_identical(resolved$scales, c(2, 2))
   expect_identical(
-    prior_for(bark_prior(), "gaussian", beside = TRUE, many = TRUE),
-    prior_for(bark_prior(), "gaussian")
+    prior_for(bark_prior(), "gaussian", beside = TRUE, n = most_clustered_rows),
+    prior_for(bark_prior(linear = 0), "gaussian")[-match("linear", names(prior))]
   )
   expect_false(prior_for(bark_prior(), "binomial", beside = TRUE)$own_scales)
   expect_error(
