@@ -10,7 +10,8 @@ effect_least <- 0.01
 #' rows. Draws take turns with `n_orders` permutations, determined by the seed of
 #' the fit, the same for predictors that share a first column.
 #' @param values Function of rows and draws by number: a list of matrices, one
-#'   per field, points x draws. The largest change of a field counts.
+#'   per field, points x draws. The largest change of a field counts. All inputs
+#'   are permuted in one call: each call scales its rows.
 #' @param chosen Draws by number; `inputs` from `permuted_inputs()`.
 #' @return Matrix, `chosen` x `inputs`.
 #' @noRd
@@ -22,17 +23,21 @@ changes_when_permuted <- function(fit, values, chosen, inputs) {
   }))
   out <- matrix(0, length(chosen), length(inputs))
   for (turn in seq_along(turns)) {
-    draws <- chosen[turns[[turn]]]
-    base <- values(x, draws)
-    out[turns[[turn]], ] <- vapply(inputs, function(input) {
-      order <- orders[[turn]][, input$first]
-      moved <- values(input$permute(x, order), draws)
-      do.call(pmax, Map(function(moved, base) {
-        sqrt(colMeans((moved - base)^2))
-      }, moved, base))
-    }, numeric(length(draws)))
+    permuted <- lapply(inputs, function(input) {
+      input$permute(x, orders[[turn]][, input$first])
+    })
+    f <- values(do.call(rbind, c(list(x), permuted)), chosen[turns[[turn]]])
+    changes <- lapply(f, mean_changes, length(inputs))
+    out[turns[[turn]], ] <- t(do.call(pmax, changes))
   }
   out
+}
+
+# Root mean squares, inputs x draws, of f at rows and then at those of each input
+mean_changes <- function(f, inputs) {
+  f <- array(f, c(nrow(f) / (inputs + 1), inputs + 1, ncol(f)))
+  moved <- f[, -1, , drop = FALSE] - as.vector(f[, rep(1, inputs), ])
+  sqrt(colMeans(moved^2))
 }
 
 # The numbers of the rows among which values are permuted, and their inputs
@@ -177,27 +182,33 @@ monte_carlo_errors <- function(draws, chains) {
   out
 }
 
-#' The variables that matter most: from few draws, and if there are many
-#' variables only for those with large scales
+#' The variables that matter most, with the numbers of importance(); if there are
+#' many variables, of those with large scales or slopes
 #' @param scales Of columns.
 #' @param by `"effect"` or `"share"`.
 #' @return The probability of an effect, or the share, named by variables, the
 #'   first first.
 #' @noRd
-leading_inputs <- function(fit, pools, scales, by = leading_by(fit), most = 12) {
+leading_inputs <- function(fit, pools, scales, by = leading_by(fit), most = 30) {
   x <- scaling_x(fit$settings$scaling, fit$data$x)
   variance <- colMeans(sweep(x, 2, colMeans(x))^2)
   size <- colMeans(1 - exp(-scales * rep(variance, each = nrow(scales))))
+  slopes <- do.call(pmax, lapply(pools, mean_slopes, ncol(x)))
+  size <- pmax(size, slopes * sqrt(variance))
   size <- vapply(variable_columns(fit$mould, FALSE), function(columns) {
     max(size[columns])
   }, 0)
-  first <- names(utils::head(sort(-size), most))
-  value <- effect_table(
-    fit, pools,
-    ndraws = 100, inputs = permuted_inputs(fit)[first], prior_draws = 0
+  first <- utils::head(sort(size, decreasing = TRUE), most)
+  inputs <- permuted_inputs(fit)
+  value <- effect_table(fit, pools,
+    inputs = inputs[names(inputs) %in% names(first)], prior_draws = 0
   )[[by]]
-  value <- stats::setNames(value, first)
-  value[order(-value, -size[first])]
+  names(value) <- intersect(names(inputs), names(first))
+  value[order(-value, -first[names(value)])]
+}
+
+mean_slopes <- function(pool, p) {
+  if (is.null(pool$slopes)) numeric(p) else rowMeans(matrix(abs(pool$slopes), p))
 }
 
 # Where kernels have scales of their own, most of them contain something of every
