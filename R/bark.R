@@ -181,10 +181,10 @@
 #' model whose f, the difference of two fields over \eqn{\sqrt 2}{sqrt(2)}, has two
 #' sets of scales.
 #'
-#' By default each kernel of a numeric response has its own scales, and the noise
-#' is Student's t with unknown degrees of freedom.
-#' `prior = bark_prior_paper()` with `scale = "linear"` is the model of the paper
-#' throughout: common scales and normal noise.
+#' By default each kernel of a numeric response has its own scales, a linear part is
+#' beside the kernels (`linear` in [bark_prior()]), and the noise is Student's t with
+#' unknown degrees of freedom. `prior = bark_prior_paper()` with `scale = "linear"` is
+#' the model of the paper throughout: common scales, kernels only, and normal noise.
 #'
 #' @section The sampler:
 #' Each iteration is a sweep of all moves: births and deaths of kernels, new

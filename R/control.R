@@ -296,8 +296,9 @@ format_run <- function(x) {
 #' @param iter Iterations per chain after the warmup, at least 1.
 #' @param thin Every `thin`-th iteration after the warmup is kept, so that a
 #'   chain gives `floor(iter / thin)` draws; at most `iter`. `NULL` for any of
-#'   these four leaves it to the fit function: see the section on length in
-#'   [bark()]; other functions use the defaults above.
+#'   these four leaves it to the fit function, which then judges by what you read how
+#'   long chains run: see the section on length in [bark()], and `control` in
+#'   [srvm()] and [kgs()].
 #' @param until `NULL`, or [convergence()]: chains that have not converged after
 #'   `iter` iterations are continued, to twice their length and so on, until
 #'   they have, or until `max_iter` iterations. The draws are those of one run
@@ -355,13 +356,15 @@ mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
   )
 }
 
+# The length of chains of srvm() and kgs() that is left open; see bark_length()
+open_length <- function() {
+  list(warmup = 250L, iter = 250L, until = trusted_until(2000L))
+}
+
 # The control of a fit: lengths that the user left open are filled in
-settled_control <- function(control,
-                            length = list(
-                              warmup = 1000L, iter = 1000L, thin = 1L
-                            )) {
+settled_control <- function(control, length = open_length()) {
   control <- check_class(control, "kb_mcmc_control", "`mcmc_control()`")
-  if (is.null(length$chains)) length$chains <- 4L
+  length <- utils::modifyList(list(chains = 4L, thin = 1L), length)
   # A goal belongs to an open length.
   if (!is.null(control$iter)) length$until <- NULL
   open <- names(length)[lengths(control[names(length)]) == 0]

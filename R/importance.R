@@ -8,9 +8,10 @@
 #'
 #' The scale \eqn{\lambda_l}{lambda_l} of a predictor in the kernel
 #' \eqn{\exp(-\sum_l \lambda_l (x_l - c_l)^2)}{exp(-sum_l lambda_l (x_l -
-#' c_l)^2)} of `bark()` measures how fast the function changes along it: a
-#' predictor with scale 0 has no effect. Scales refer to the predictors as the
-#' model sees them; they are comparable if these are standardised
+#' c_l)^2)} of `bark()` measures how fast the kernel changes along it: a
+#' predictor with scale 0 has no effect but that of its slope, if there is a linear
+#' part. Shares and effects are those of both together. Scales refer to the
+#' predictors as the model sees them; they are comparable if these are standardised
 #' (`scale = TRUE`).
 #'
 #' A predictor may be in the kernel with a scale that is too small to change
@@ -76,14 +77,14 @@
 #'
 #' @return A data frame of class `kb_importance`. For scales one row per variable
 #'   of the data that kernels see, in their order, with the largest scale of its
-#'   columns; or per column. The columns of the table are `variable`, `mean` of the scale, its Monte Carlo standard error
-#'   `mc_se`, `lower`, `q25`, `median`, `q75`, `upper`; `inclusion`, the
+#'   columns; or per column. The columns of the table are `variable`, `mean` of the
+#'   scale, its Monte Carlo standard error `mc_se`, `lower`, `q25`, `median`, `q75`, `upper`; `inclusion`, the
 #'   posterior probability that the predictor is in the kernel (1 for priors
 #'   that do not select), however small its scale, with `inclusion_se`;
 #'   `share`, the posterior mean of its share of the change of f (the mean squared
 #'   change when its values are permuted among rows, over the sum for all
-#'   predictors), with `share_se`; `effect`, the posterior probability of an effect on f, with `effect_se`,
-#'   and `effect_prior`. Standard errors follow from the effective sample sizes
+#'   predictors), with `share_se`; `effect`, the posterior probability of an effect
+#'   on f, with `effect_se`, and `effect_prior`. Standard errors follow from the effective sample sizes
 #'   of the chains, those of effects from the draws used; they are `NA` if all
 #'   draws are equal. The scale of a predictor that is not in the kernel counts
 #'   as 0. With `bark_prior(own_scales = TRUE)` the scale is the mean over the
@@ -103,13 +104,15 @@
 #'   sum of those of its columns.
 #'
 #'   For permutations one row per variable of the formula (also of terms beside
-#'   kernels), or per column of the kernels' inputs: the same columns up to `upper`, for the
-#'   increase in the loss (for squared error in squared units of the response).
+#'   kernels), or per column of the kernels' inputs: the same columns up to `upper`,
+#'   for the increase in the loss (for squared error in squared units of the
+#'   response).
 #'   `mc_se` is the Monte Carlo standard error of the mean from the spread of
 #'   permutations, `NA` for a single one. The attribute `base` is the posterior
 #'   mean of the loss without permutation. With `weights` rows count by their
 #'   weights; where these mean copies, values are permuted among the copies, and
-#'   all copies of a row get the same (`mc_se` allows for it). For [kgs()] the response is the recorded label, right or wrong.
+#'   all copies of a row get the same (`mc_se` allows for it). For [kgs()] the
+#'   response is the recorded label, right or wrong.
 #'
 #'   `print()` shows the `n` that matter most; `plot()` returns `x`, invisibly.
 #'   In `tidy()` columns have broom's names: `term`, `estimate` (the mean),

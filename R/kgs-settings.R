@@ -28,12 +28,15 @@ kgs_bandwidth <- function(columns, classes) {
   }
 }
 
-# Longer where it takes seconds
+# A longer budget where it takes seconds
 kgs_length <- function(settings, rows) {
-  each <- if (!is_noisy(settings)) c(1000L, 1000L) else {
-    if (rows * (settings$classes - 1) <= 500) c(300L, 1000L) else c(200L, 500L)
+  if (!is_noisy(settings)) {
+    return(open_length())
   }
-  list(warmup = each[[1]], iter = each[[2]])
+  few <- rows * (settings$classes - 1) <= 500
+  list(
+    warmup = 200L, iter = 200L, until = trusted_until(if (few) 800L else 400L)
+  )
 }
 
 # Settings that are determined by the data at the first call

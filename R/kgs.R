@@ -114,10 +114,12 @@
 #'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,
 #'   or 100 where the chains learn bandwidths, not with `"evidence"`; it uses as
 #'   many as leave out a hundredth of a nugget that is small by its prior.
-#' @param control Settings of the sampler, see [mcmc_control()]. Lengths left
-#'   open are with `"leapfrog"` 300 iterations of warmup and 1000 after it if
-#'   rows times (classes - 1) are at most 500, and 200 and 500 beyond; with the
-#'   other samplers 1000 each.
+#' @param control Settings of the sampler, see [mcmc_control()]. Where lengths are
+#'   left open, as by default, chains run on until the Monte Carlo error of
+#'   predictions and parameters is at most 20% of their posterior standard deviation
+#'   (see [convergence()]). With `"leapfrog"` they have a warmup of 200 iterations and
+#'   are judged after 200, 400 and, if rows times (classes - 1) are at most 500, 800;
+#'   with the other samplers after a warmup of 250 and 250, 500, 1000 and 2000.
 #' @param scale `TRUE`: the predictors are standardised. Where bandwidths are
 #'   learned the logarithm of those with a long tail is taken first, as in
 #'   [bark()]; `print()` names them. `"linear"`: standardised without

@@ -217,7 +217,10 @@ NULL
 #' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch
 #'   sampler.
 #' @param control Settings of the sampler, from [smc_control()] or
-#'   [mcmc_control()]; `NULL`: their defaults.
+#'   [mcmc_control()]. `NULL`: the defaults of `smc_control()`, or four chains with a
+#'   warmup of 250 iterations that are judged after 250, 500, 1000 and 2000: they end
+#'   when the Monte Carlo error of predictions and parameters is at most 20% of their
+#'   posterior standard deviation (see [convergence()]).
 #' @param order `"given"`, or `"random"` for an order of the rows drawn from
 #'   `seed`.
 #' @param scale `TRUE`: the predictors and a numeric response are standardised. With
@@ -467,7 +470,9 @@ srvm_request <- function(given, settings) {
 # The control that belongs to the method
 check_srvm_control <- function(control, method) {
   if (is.null(control)) {
-    return(if (method == "smc") smc_control() else mcmc_control())
+    control <- if (method == "smc") smc_control() else {
+      mcmc_control(warmup = NULL, iter = NULL)
+    }
   }
   other <- c(smc = "mcmc", mcmc = "smc")[[method]]
   if (inherits(control, paste0("kb_", other, "_control"))) {

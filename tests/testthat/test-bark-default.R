@@ -21,10 +21,10 @@ test_that("beside terms scales are clustered, unless there are many rows", {
   resolved <- prior_for(given, "gaussian", beside = TRUE)
   expect_identical(resolved[names(given)[3:4]], unclass(given)[3:4])
   expect_identical(resolved$scales, c(2, 2))
-  expect_identical(
-    prior_for(bark_prior(), "gaussian", beside = TRUE, n = most_clustered_rows),
-    prior_for(bark_prior(linear = 0), "gaussian")[-match("linear", names(prior))]
+  many <- prior_for(
+    bark_prior(), "gaussian", beside = TRUE, n = most_clustered_rows
   )
+  expect_identical(many$own_scales, TRUE)
   expect_false(prior_for(bark_prior(), "binomial", beside = TRUE)$own_scales)
   expect_error(
     prior_for(bark_prior(own_scales = "clustered"), "binomial"),
@@ -56,13 +56,38 @@ test_that("numbers have own scales and learned degrees of freedom", {
   expect_identical(prior_for(truncated, "gaussian")$df, Inf)
 })
 
+test_that("numbers have a linear part where it gains more than it costs", {
+  expect_identical(prior_for(bark_prior(), "gaussian", n = 4999, p = 30)$linear, 0.3)
+  expect_identical(prior_for(bark_prior(linear = 1), "gaussian")$linear, 1)
+  without <- list(
+    prior_for(bark_prior(), "gaussian", n = 5000),
+    prior_for(bark_prior(), "gaussian", p = 31),
+    prior_for(bark_prior(), "gaussian", beside = TRUE),
+    prior_for(bark_prior(), "binomial"),
+    prior_for(bark_prior(directions = 1), "gaussian"),
+    prior_for(bark_prior(approximation = "truncation"), "gaussian"),
+    prior_for(bark_prior(gamma = 0), "gaussian"),
+    prior_for(bark_prior_paper(), "gaussian"),
+    prior_for(bark_prior(linear = 0), "gaussian")
+  )
+  for (prior in without) {
+    expect_false("linear" %in% used_options(prior))
+    expect_identical(below_lm(prior), 0.9)
+  }
+  # The linear part takes the place of the noise of lm().
+  expect_identical(below_lm(prior_for(bark_prior(), "gaussian")), 0.75)
+  expect_output(print(bark_prior()), "P\\(sd < .*\\) = 0.75.*linear part: sd of slopes")
+  expect_output(print(bark_prior_paper()), "P\\(sd < .*\\) = 0.9")
+})
+
 test_that("what is said is kept", {
   prior <- prior_for(bark_prior(df = 4, own_scales = FALSE), "gaussian")
   expect_identical(prior[c("df", "own_scales")], list(df = 4, own_scales = FALSE))
   expect_identical(
     prior_for(bark_prior_paper("equal", gamma = 3), "gaussian"),
     prior_for(
-      bark_prior("equal", gamma = 3, df = Inf, own_scales = FALSE), "gaussian"
+      bark_prior("equal", gamma = 3, df = Inf, own_scales = FALSE, linear = 0),
+      "gaussian"
     )
   )
   expect_true(bark_prior_paper(own_scales = TRUE)$own_scales)

@@ -364,6 +364,8 @@ test_that("the default noise is below the residual sd with probability .9", {
   # The rule of BART: 3 lambda / sd^2 is chi-squared on 3 degrees of freedom.
   lambda <- s^2 * stats::qchisq(0.1, 3) / 3
   expect_equal(out$noise_rate, 3 * lambda / 2, tolerance = 1e-12)
+  # With a linear part the regression may be true.
+  expect_equal(below(resolve(bark_prior()), s), 0.75, tolerance = 1e-12)
   # A copied and a constant column change nothing.
   expect_equal(resolve(x = cbind(plane, plane[, 1], 1)), out)
 })

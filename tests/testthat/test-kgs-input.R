@@ -257,11 +257,11 @@ test_that("what is left open follows from the nugget and the method", {
     ))$control[c("warmup", "iter")]
   }
   expect_identical(
-    suppressWarnings(unlist(lengths())), c(warmup = 300L, iter = 1000L)
+    suppressWarnings(unlist(lengths())), c(warmup = 200L, iter = 200L)
   )
   expect_identical(
     suppressWarnings(unlist(lengths(nugget = 0))),
-    c(warmup = 1000L, iter = 1000L)
+    c(warmup = 250L, iter = 250L)
   )
 })
 

@@ -411,3 +411,17 @@ test_that("the papers' prior leaves an uninformed variance unchanged", {
   ))
   expect_identical(unique(fit$runs[[1]]$draws$coef), response_variance(ys))
 })
+
+test_that("a length left open ends when predictions and parameters are precise", {
+  data <- sim_sinc(40, seed = 1)
+  fit <- srvm(y ~ x, data, method = "mcmc", seed = 1)
+  expect_identical(fit$control$until$error, aimed_error)
+  expect_identical(fit$control$warmup, 250L)
+  expect_lt(fit$control$iter, 2000)
+  expect_output(print(fit), "converged")
+  # A length that is given is kept.
+  given <- srvm(y ~ x, data,
+    method = "mcmc", seed = 1, control = mcmc_control(2, 20, 30)
+  )
+  expect_null(given$control$until)
+})
