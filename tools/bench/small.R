@@ -27,10 +27,13 @@ source(file.path(dirname(dirname(script)), "arguments.R"))
 source(file.path(dirname(script), "report.R"))
 refuse_unknown(options = c("splits", "sets", "only", "linear", "centre-sd"))
 
-near <- as.numeric(option("centre-sd", "0"))
+given <- function(name) {
+  value <- option(name, "")
+  if (nzchar(value)) as.numeric(value)
+}
+near <- given("centre-sd")
 prior <- bark_prior(
-  linear = as.numeric(option("linear", "0")),
-  centres = if (near > 0) centre_near_rows(near)
+  linear = given("linear"), centres = if (!is.null(near)) centre_near_rows(near)
 )
 
 data_of <- function(name, package) {

@@ -9,17 +9,17 @@ namespace bark {
 
 namespace {
 
-// L'U'U L = E D E' and S = LE.
+// L'U'U L = E D E'.
 void diagonalise(const Eigen::MatrixXd& squares, const Eigen::MatrixXd& factor,
-                 Eigen::Ref<Eigen::MatrixXd> s, Eigen::Ref<Eigen::VectorXd> d) {
+                 Eigen::Ref<Eigen::MatrixXd> e, Eigen::Ref<Eigen::VectorXd> d) {
   if (factor.cols() == 1) {
-    s = factor;
+    e(0, 0) = 1;
     d[0] = factor(0, 0) * factor(0, 0) * squares(0, 0);
     return;
   }
   const linalg::Spectrum found =
       linalg::spectrum(factor.transpose() * squares * factor);
-  s = factor * found.vectors;
+  e = found.vectors;
   d = found.values.cwiseMax(0);
 }
 
@@ -30,7 +30,8 @@ Whitening::Whitening(const std::vector<int>* group, int count,
     : group_(group),
       q_(u.cols()),
       u_(std::move(u)),
-      s_(q_, q_ * count),
+      factor_(factor),
+      e_(q_, q_ * count),
       d_(q_, count),
       apply_(q_, q_ * count),
       undo_(q_, q_ * count) {
@@ -47,16 +48,16 @@ Whitening::Whitening(const std::vector<int>* group, int count,
   }
   for (int g = 0; g < count; ++g) {
     diagonalise(squares.middleCols(g * q_, q_), factor,
-                s_.middleCols(g * q_, q_), d_.col(g));
+                e_.middleCols(g * q_, q_), d_.col(g));
     set_maps(g);
   }
   log_determinant_ = d_.array().log1p().sum();
 }
 
-// A = S h(D) S' with h = ((1 + d)^(-1/2) - 1) / d, and B likewise with (1 +
-// d)^(1/2), in forms that do not cancel.
+// A = S h(D) S' with S = LE and h = ((1 + d)^(-1/2) - 1) / d, and B likewise
+// with (1 + d)^(1/2), in forms that do not cancel.
 void Whitening::set_maps(int g) {
-  const auto s = s_.middleCols(g * q_, q_);
+  const Eigen::MatrixXd s = factor_ * e_.middleCols(g * q_, q_);
   const Eigen::VectorXd root = (1 + d_.col(g).array()).sqrt();
   const Eigen::VectorXd above = (root.array() + 1).inverse();
   apply_.middleCols(g * q_, q_) =
@@ -120,18 +121,21 @@ void Whitening::undo(Eigen::Ref<Eigen::VectorXd> column) const {
   add(undo_, column);
 }
 
+// L E (1 + D)^(-1/2) E' is the same whichever eigenvectors were found.
 Eigen::MatrixXd Whitening::draw(const Eigen::VectorXd& residuals,
                                 Rng& rng) const {
   Eigen::MatrixXd c;
   gather(residuals, c);
+  Eigen::VectorXd normal(q_);
   for (int g = 0; g < count(); ++g) {
-    const auto s = s_.middleCols(g * q_, q_);
+    const auto e = e_.middleCols(g * q_, q_);
     const Eigen::ArrayXd root = (1 + d_.col(g).array()).sqrt();
-    Eigen::VectorXd inner = s.transpose() * c.col(g);
-    for (Eigen::Index l = 0; l < q_; ++l) {
-      inner[l] = (inner[l] / root[l] + rng.normal()) / root[l];
-    }
-    c.col(g) = s * inner;
+    for (double& value : normal) value = rng.normal();
+    const Eigen::VectorXd mean =
+        e.transpose() * (factor_.transpose() * c.col(g));
+    const Eigen::VectorXd spread = e.transpose() * normal;
+    c.col(g) = factor_ *
+               (e * ((mean.array() / root + spread.array()) / root).matrix());
   }
   return c;
 }

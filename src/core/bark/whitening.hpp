@@ -42,8 +42,9 @@ class Whitening {
   const std::vector<int>* group_;
   Eigen::Index q_;
   Eigen::MatrixXd u_;
-  /// For each group S, q x q, with S'U'US = D and SS' = R.
-  Eigen::MatrixXd s_, d_;
+  Eigen::MatrixXd factor_;
+  /// For each group E, q x q, and D with L'U'UL = EDE'.
+  Eigen::MatrixXd e_, d_;
   /// T = I + U A U', T^-1 = I + U B U'; A and B for each group.
   Eigen::MatrixXd apply_, undo_;
   double log_determinant_ = 0;
