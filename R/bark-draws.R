@@ -35,9 +35,6 @@ head_draws.kb_bark <- function(fit, run, n) {
 }
 
 #' @export
-mixing_advice.kb_bark <- function(fit, poor) NULL
-
-#' @export
 chain_matrices.kb_bark <- function(fit) {
   draws <- lapply(fit_runs(fit), `[[`, "draws")
   n <- length(draws[[1]]$m)

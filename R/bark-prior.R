@@ -601,7 +601,7 @@ undecided_line <- function(x) {
     }
   )
   if (length(parts) > 0) {
-    paste0("  numeric responses: ", paste(parts, collapse = "; "), "\n")
+    paste0("  numeric responses: ", paste(parts, collapse = ",\n    "), "\n")
   }
 }
 

@@ -110,6 +110,9 @@ worst <- function(of, x) {
 #' @noRd
 mixing_advice <- function(fit, poor) UseMethod("mixing_advice")
 
+#' @export
+mixing_advice.default <- function(fit, poor) NULL
+
 # Mixing ----------------------------------------------------------------------
 
 #' @export

@@ -125,18 +125,25 @@ Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means,
                                       const Eigen::VectorXd& probabilities) {
   check_df(df, means.cols());
   Eigen::MatrixXd out(means.rows(), probabilities.size());
-  const kernelbayes::StudentRules rules(df), rough(df, 6);
+  const kernelbayes::StudentRules rules(df);
   const double least = rules.least_df();
+  kernelbayes::SumMixture rough(df);
   for_each_student(
       means, variances, noise, weights, rules,
       [&](Eigen::Index i, const kernelbayes::StudentMixture& mixture) {
+        const auto all = [&](const double* values) {
+          return Eigen::Map<const Eigen::VectorXd>(values, mixture.n);
+        };
+        rough.set(all(mixture.weights), all(mixture.means),
+                  all(mixture.variances), all(mixture.noise));
+        const auto below = [&](double x) { return rough.below(x); };
         for (Eigen::Index j = 0; j < probabilities.size(); ++j) {
           const double p = probabilities[j], half = std::min(p, 1 - p) / 2;
           out(i, j) = std::isfinite(mixture.means[0])
                           ? mixture.quantile(p, R::qnorm(p, 0, 1, 1, 0),
                                              R::qt(p, least, 1, 0),
                                              R::qnorm(half, 0, 1, 1, 0),
-                                             R::qt(half, least, 1, 0), rough)
+                                             R::qt(half, least, 1, 0), below)
                           : NA_REAL;
         }
       });

@@ -4,7 +4,35 @@
 #include <cmath>
 #include <limits>
 
+#include "arithmetic.hpp"
+
 namespace kernelbayes {
+
+/// P(X <= x), or P(X >= x), and the density.
+struct Tail {
+  double probability = 0, density = 0;
+};
+
+/// Sums of weight Phi(x) and height exp(-x^2 / 2) / sqrt(2 pi), of up to `most`
+/// terms at once.
+class NormalSums {
+ public:
+  explicit NormalSums(Eigen::Index most)
+      : x(most), weight(most), height(most), cdf_(most), bell_(most) {}
+  Eigen::VectorXd x, weight, height;
+
+  Eigen::Index most() const { return x.size(); }
+  /// The first n.
+  void add_to(Tail& sum, Eigen::Index n) {
+    constexpr double kInverseRootTwoPi = 0.39894228040143267794;
+    Arithmetic::best().normal(x.head(n), cdf_.head(n), bell_.head(n));
+    sum.probability += weight.head(n).dot(cdf_.head(n));
+    sum.density += kInverseRootTwoPi * height.head(n).dot(bell_.head(n));
+  }
+
+ private:
+  Eigen::VectorXd cdf_, bell_;
+};
 
 /// The point where the smaller tail (the lower one for sign = 1) has
 /// probability `target`, between `lower` and `upper`: Newton steps on the

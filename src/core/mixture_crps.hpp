@@ -81,7 +81,7 @@ class SumTable {
     return {sum.tail(-z, 1), -sum.density(-z) * jacobian};
   }
   static Point point(const StudentMixture& sum, double z, double jacobian) {
-    const StudentMixture::Tail at = sum.tail(-z, 1);
+    const Tail at = sum.tail(-z, 1);
     return {at.probability, -at.density * jacobian};
   }
 

@@ -51,8 +51,16 @@ class StudentRule {
   struct Node {
     double variance, weight, log_weight;  // of 1 / omega
   };
-  Node node(int j) const {
-    return j < static_cast<int>(table_.size()) ? table_[j] : compute(j);
+  Node node(int j) const { return j < held() ? table_[j] : compute(j); }
+
+  /// Variances and weights of nodes from the first on.
+  void copy(int first, Eigen::Ref<Eigen::VectorXd> variance,
+            Eigen::Ref<Eigen::VectorXd> weight) const {
+    for (int k = 0; k < variance.size(); ++k) {
+      const Node at = node(first + k);
+      variance[k] = at.variance;
+      weight[k] = at.weight;
+    }
   }
 
   /// The nodes needed for (r^2 + v) / noise.
@@ -67,6 +75,8 @@ class StudentRule {
   double df() const { return df_; }
 
  private:
+  int held() const { return static_cast<int>(table_.size()); }
+
   // The point between 0 and `upper` where an increasing f equals `target`.
   template <typename Function>
   static double bisect(double upper, double target, Function f) {
@@ -152,20 +162,31 @@ struct StudentMixture {
   const double* noise;
   const StudentRules& rules;
 
-  struct Tail {
-    double probability, density;
-  };
-
-  /// P(X <= x), or P(X >= x) for sign = -1, and the density.
-  Tail tail(double x, double sign) const { return tail(x, sign, rules); }
-  Tail tail(double x, double sign, const StudentRules& by) const {
-    Tail sum{0, 0};
+  /// Of the lower tail, or of the upper one for sign = -1.
+  Tail tail(double x, double sign) const {
+    constexpr Eigen::Index kBlock = 1024;
+    NormalSums sums(kBlock);
+    Tail sum;
+    Eigen::Index used = 0;
     for (int i = 0; i < n; ++i) {
       if (weights[i] == 0) continue;
-      const Tail own = tail_of(i, sign * (means[i] - x), by.of(i));
-      sum.probability += weights[i] * own.probability;
-      sum.density += weights[i] * own.density;
+      const double r = sign * (means[i] - x);
+      const int size = nodes(i, r);
+      for (int done = 0; done < size;) {
+        const Eigen::Index more =
+            std::min<Eigen::Index>(size - done, kBlock - used);
+        fill(i, r, done, used, more, sums);
+        done += static_cast<int>(more);
+        used += more;
+        // If the weights decrease slowly, the normal's sd is now so large that
+        // half of its mass is below, as for all further nodes.
+        if (done == size) sums.weight[used - 1] *= 1 + rules.of(i).rest();
+        if (used < kBlock) continue;
+        sums.add_to(sum, used);
+        used = 0;
+      }
     }
+    sums.add_to(sum, used);
     return sum;
   }
 
@@ -179,13 +200,15 @@ struct StudentMixture {
 
   /// The p-quantile. `z` and `t` are the quantiles of the standard normal and
   /// of Student's t with the least degrees of freedom at p, z_half and t_half
-  /// those at half of the smaller tail: X is beyond their sum only if one of the
-  /// two terms is beyond its own quantile. Most steps use the rules `rough`.
+  /// those at half of the smaller tail: X is beyond their sum only if one of
+  /// the two terms is beyond its own quantile. `below(x)` is P(X <= x) to 1e-5,
+  /// for first steps.
+  template <typename Below>
   double quantile(double p, double z, double t, double z_half, double t_half,
-                  const StudentRules& rough) const {
+                  const Below& below) const {
     const double sign = z < 0 ? 1 : -1, target = z < 0 ? p : 1 - p;
     double lower = std::numeric_limits<double>::infinity(), upper = -lower;
-    double start = 0;
+    double start = 0, spread = 0;
     for (int i = 0; i < n; ++i) {
       if (weights[i] == 0) continue;
       const double sd = std::sqrt(variances[i]), scale = std::sqrt(noise[i]);
@@ -194,26 +217,34 @@ struct StudentMixture {
       lower = std::min({lower, means[i], far});
       upper = std::max({upper, means[i], far});
       start += weights[i] * (means[i] - sign * std::hypot(z * sd, t * scale));
+      spread += weights[i] * std::hypot(sd, scale);
     }
-    const auto solve = [&](const StudentRules& by, double close) {
-      double density = 0;
-      return tail_quantile(
-          lower, upper, start, target, sign, close,
+    const bool first = target > 1e-2;
+    if (first) {
+      const double step = 1e-3 * spread;
+      start = tail_quantile(
+          lower, upper, start, target, sign, 1e-3,
+          [&](double x) { return sign > 0 ? below(x) : 1 - below(x); },
           [&](double x) {
-            const Tail at = tail(x, sign, by);
-            density = at.density;
-            return at.probability;
-          },
-          [&](double) { return density; });
-    };
-    start = solve(rough, 1e-2);
-    return solve(rules, 1e-5);
+            return std::max(below(x + step) - below(x - step), 1e-9) /
+                   (2 * step);
+          });
+    }
+    // A step's error is the square of its size relative to the quantile, which
+    // a tail of few degrees of freedom makes large.
+    const double close = first ? 5e-4 * std::min(rules.least_df(), 1.0) : 1e-5;
+    double density = 0;
+    return tail_quantile(
+        lower, upper, start, target, sign, close,
+        [&](double x) {
+          const Tail at = tail(x, sign);
+          density = at.density;
+          return at.probability;
+        },
+        [&](double) { return density; });
   }
 
  private:
-  static constexpr double kInverseRootTwo = 0.70710678118654752440;
-  static constexpr double kInverseRootTwoPi = 0.39894228040143267794;
-
   // The logarithm of a sum of terms that may all underflow.
   struct LogSum {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -228,34 +259,25 @@ struct StudentMixture {
     double value() const { return largest + std::log(sum); }
   };
 
-  int nodes(int i, double r, const StudentRule& by) const {
-    const double scale = std::sqrt(noise[i]);
-    const double ratio = r / scale;
-    return by.size(ratio * ratio + variances[i] / noise[i]);
+  int nodes(int i, double r) const {
+    return rules.of(i).size((r * r + variances[i]) / noise[i]);
   }
 
-  // P(X <= mean - r) and the density there.
-  Tail tail_of(int i, double r, const StudentRule& by) const {
-    const int size = nodes(i, r, by);
-    Tail sum{0, 0};
-    double last = 0;
-    for (int j = 0; j < size; ++j) {
-      const StudentRule::Node node = by.node(j);
-      const double sd = std::sqrt(variances[i] + noise[i] * node.variance);
-      const double u = r / sd;
-      last = node.weight * std::erfc(u * kInverseRootTwo);
-      sum.probability += last;
-      sum.density += node.weight / sd * std::exp(-0.5 * u * u);
-    }
-    // If the weights decrease slowly, the normal's sd is now so large that half
-    // of its mass is below, as for all further nodes.
-    sum.probability += last * by.rest();
-    return {0.5 * sum.probability, kInverseRootTwoPi * sum.density};
+  // P(X <= mean - r) is the sum over nodes of weight Phi(-r / sd).
+  void fill(int i, double r, int first, Eigen::Index at, Eigen::Index count,
+            NormalSums& sums) const {
+    auto x = sums.x.segment(at, count);
+    auto weight = sums.weight.segment(at, count);
+    rules.of(i).copy(first, x, weight);
+    weight *= weights[i];
+    x = (variances[i] + noise[i] * x.array()).rsqrt();
+    sums.height.segment(at, count) = weight.cwiseProduct(x);
+    x *= -r;
   }
 
   void add_log_density(int i, double r, LogSum& sum) const {
     const StudentRule& rule = rules.of(i);
-    const int size = nodes(i, r, rule);
+    const int size = nodes(i, r);
     const double log_weight = std::log(weights[i]);
     for (int j = 0; j < size; ++j) {
       const StudentRule::Node node = rule.node(j);

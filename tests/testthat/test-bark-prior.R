@@ -276,7 +276,8 @@ test_that("print shows the implications of the prior", {
     bark_prior(), "select_different", "alpha = 1, gamma = 10, eps = 0.5",
     "number of kernels: 20", "5 times |K|^2 (500%)",
     "numeric responses: each kernel has its own scales", "df learned",
-    "Be(1, 1), E[d] = 0.5 p", "P(sd < residual sd of lm) = 0.9"
+    "Be(1, 1), E[d] = 0.5 p", "P(sd < residual sd of lm) = 0.75",
+    "linear part: sd of slopes half-t, scale 0.3"
   )
   print_has(
     bark_prior("select_equal", n_kernels = 20, discrepancy = 0.05),

@@ -91,13 +91,15 @@ class PrecisionRatio {
   double total_ = 0;
 };
 
-}  // namespace
-
+// A draw of w > 0 with density proportional to (1 + w)^(-1/2)
+// exp(b / (1 + w) - a w), a > 0, b >= 0: (B141); 0 if they are not numbers.
 double draw_precision_ratio(double a, double b, Rng& rng) {
   constexpr double kMost = 1e300;
   if (!(a + b < kMost)) return 0;
   return PrecisionRatio(a, b).draw(rng);
 }
+
+}  // namespace
 
 VarianceProposal::VarianceProposal(const Prior& prior, int copies,
                                    const Information& information, double power)

@@ -42,9 +42,5 @@ class VarianceProposal {
   double proposed_ = 0;
 };
 
-/// A draw of w > 0 with density proportional to (1 + w)^(-1/2)
-/// exp(b / (1 + w) - a w), a > 0, b >= 0: (B141); 0 if they are not numbers.
-double draw_precision_ratio(double a, double b, Rng& rng);
-
 }  // namespace bark
 }  // namespace kernelbayes
