@@ -219,9 +219,12 @@ struct StudentMixture {
       start += weights[i] * (means[i] - sign * std::hypot(z * sd, t * scale));
       spread += weights[i] * std::hypot(sd, scale);
     }
+    // A last step may be across an end: at the median of one component.
+    const double step = 1e-3 * spread;
+    lower -= step;
+    upper += step;
     const bool first = target > 1e-2;
     if (first) {
-      const double step = 1e-3 * spread;
       start = tail_quantile(
           lower, upper, start, target, sign, 1e-3,
           [&](double x) { return sign > 0 ? below(x) : 1 - below(x); },
