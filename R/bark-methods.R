@@ -104,7 +104,7 @@ describe_posterior <- function(x, show) {
   paste0(
     if (has_mixed(x)) mixed_lines(x, show),
     if (has_kernels(x)) kernels_lines(x, chains$J, show),
-    linear_line(x, show),
+    linear_line(x),
     if (has_classes(x)) {
       paste0(classes_line(x), if (is_ordered(x)) cuts_line(x, show))
     },

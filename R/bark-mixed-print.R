@@ -24,7 +24,7 @@ range_of <- function(v, show) {
 
 # The share of the linear part in the spread of f over rows of the fit: its
 # variance over that plus the variance of the kernels
-linear_line <- function(fit, show, most = 200) {
+linear_line <- function(fit, most = 200) {
   if (!has_linear_slopes(fit) || is_multinomial(fit)) {
     return(NULL)
   }
@@ -39,9 +39,10 @@ linear_line <- function(fit, show, most = 200) {
   if (!all(is.finite(share))) {
     return(NULL)
   }
+  percent <- function(v) paste0(round(100 * v), "%")
   paste0(
-    "  linear part:  share of variation ", show(mean(share)), " ",
-    range_of(share, show), "\n"
+    "  linear part:  ", percent(mean(share)), " of the variation ",
+    range_of(share, percent), "\n"
   )
 }
 
