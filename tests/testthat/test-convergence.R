@@ -297,9 +297,10 @@ test_that("bark() chooses the length that is left open, by n and classes", {
     c(warmup = 100L, iter = 7L, thin = 2L)
   )
   expect_null(fit$control$until)
-  # Elsewhere open lengths are 1000.
+  # Elsewhere chains start with 250 iterations.
   expect_identical(
     settled_control(open)[c("warmup", "iter", "thin")],
-    list(warmup = 1000L, iter = 1000L, thin = 1L)
+    list(warmup = 250L, iter = 250L, thin = 1L)
   )
+  expect_identical(settled_control(open)$until, trusted_until(2000L))
 })
