@@ -58,7 +58,7 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   less than the residual standard deviation of the linear regression of the
 #'   response on the predictors (the rule of Chipman, George and McCulloch,
 #'   2010), linear ones included, and within groups where rows are enough. The
-#'   probability is 0.75 if f has a linear part, and the regression may be true.
+#'   probability is 0.75 if f has a linear part, since the regression may then be true.
 #'   Classification has no such parameter.
 #' @param df Degrees of freedom of the noise, which is Student's t with a scale
 #'   \eqn{\sigma} whose square has the prior `noise`: a number above 0, taken as
@@ -108,12 +108,12 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' `bark_prior_paper()` is the model of Ouyang, Clyde and Wolpert (2008): all
 #' kernels have the same scales, the noise is normal, and there is no linear part.
 #' `bark_prior()` leaves these to the kind of the response. Numbers have kernels with
-#' their own scales, a linear part, and Student's t noise whose degrees of freedom are
-#' learned: on data that the choice was made on, and on others, they predict with
+#' their own scales, a linear part, and Student's t noise whose degrees of freedom
+#' are learned: on data that the choice was made on, and on others, they predict with
 #' smaller errors and better densities, and bands for f cover what they say, which
-#' they do not with common scales. Classes with a logit link have scales that vary around common
-#' ones: on ten sets for choices their log loss was .02 lower on average than with
-#' common scales, which are better where classes are well separated. So do
+#' they do not with common scales. Classes with a logit link have scales that vary
+#' around common ones: on ten sets for choices their log loss was .02 lower on average
+#' than with common scales, which are better where classes are well separated. So do
 #' responses that may be censored: on seven simulated sets the error of f was .03
 #' lower on average than with separate scales.
 #'
