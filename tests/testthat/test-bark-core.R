@@ -12,7 +12,8 @@
 # - copies and rescale: n for n + 1 (of copies, of locations), n - 1 on the way
 #   down, no Jacobian, no exponential factor, the ratio not squared;
 # - the variance of a coefficient: Voigt's function with the residue of |x| at a
-#   negative x; draws that are NaN for infinite information;
+#   negative x, without residues, with nodes next to x; b twice as large, a without
+#   copies; draws that are NaN for infinite information;
 # - varphi: alpha for alpha / 2, no Jacobian, wrong rates; in all places at once
 #   alpha missing from the rate: only the moments of prior draws;
 # - scales: a dropped, no Jacobian, S of one predictor, shapes a or a / (d + 1)

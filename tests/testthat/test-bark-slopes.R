@@ -1,7 +1,8 @@
 # The linear part of bark(): slopes on the inputs of kernels with one standard
 # deviation, integrated out with the other terms. One-step invariance for every
 # family, posteriors and evidences against importance sampling and quadrature,
-# predictions from the definition. The model is (B143) to (B145).
+# predictions from the definition. The model is (B143) to (B145). Seen to fail: the
+# degrees of freedom of the standard deviation without the number of slopes.
 
 slope_terms <- list(
   linear = matrix(0, 8, 0), linear_sd = numeric(), groupings = list()
