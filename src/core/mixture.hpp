@@ -21,7 +21,6 @@ class NormalSums {
       : x(most), weight(most), height(most), cdf_(most), bell_(most) {}
   Eigen::VectorXd x, weight, height;
 
-  Eigen::Index most() const { return x.size(); }
   /// The first n.
   void add_to(Tail& sum, Eigen::Index n) {
     constexpr double kInverseRootTwoPi = 0.39894228040143267794;
