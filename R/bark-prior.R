@@ -74,10 +74,9 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   numeric responses. `"pooled"`: each has its own, which vary around common
 #'   ones. `NULL`: for numeric responses `"clustered"` if there are linear terms
 #'   or groups and fewer than 20 000 rows, otherwise `TRUE`; `"pooled"` for
-#'   successes, classes with a logit link, ordered classes with `weights`, and
-#'   responses that may be censored; `TRUE` for counts; `FALSE` for other classes,
-#'   with `directions` and with `approximation = "truncation"`. See the section
-#'   below.
+#'   counts, successes, classes with a logit link, ordered classes with `weights`,
+#'   and responses that may be censored; `FALSE` for other classes, with `directions`
+#'   and with `approximation = "truncation"`. See the section below.
 #' @param directions `NULL`: kernels use the predictors as they are. A whole
 #'   number d, from 1 to p: they use d unknown linear combinations of them, see
 #'   the section below.
@@ -85,9 +84,9 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   deviations of the response per standard deviation of a predictor (of the latent
 #'   response or the log of the mean, as for `linear_sd`): slopes on all predictors
 #'   of kernels are normal with mean 0 and one unknown standard deviation, half-t with
-#'   3 degrees of freedom and this scale. 0: no linear part. `NULL`: 0.3 for numeric
-#'   responses with fewer than 5000 rows and at most 30 predictors, without
-#'   `directions`, truncation, linear terms and groups; otherwise 0. Kernels fall back
+#'   3 degrees of freedom and this scale. 0: no linear part. `NULL`: 0.3 with fewer
+#'   than 5000 rows and at most 30 predictors, without `directions`, truncation,
+#'   linear terms and groups, for a response of one f; otherwise 0. Kernels fall back
 #'   to their mean between and beyond the rows, which costs most with few rows and a
 #'   trend. Predictions, effects and importance include the linear part, and
 #'   `print()` shows its share: its variance over the rows divided by that plus the
@@ -420,7 +419,7 @@ refuse_unused <- function(arg, type) {
 #' also `own_scales` in R/family.R: tools/bench/league.R;
 #' beside linear terms and groups scales are clustered: tools/bench/mixture.R.
 #' A linear part costs O(n p) per column, and gains where rows are few:
-#' tools/bench/small.R.
+#' tools/bench/small.R, tools/bench/classes.R, tools/bench/counts.R.
 #' @param beside Are there linear terms or groups?
 #' @param n,p Numbers of rows and of inputs of kernels.
 #' @noRd
@@ -445,12 +444,14 @@ prior_for <- function(prior, family, beside = FALSE, n = 1, p = 1) {
     }
   }
   if (clustered && is.null(prior$centres)) prior$centres <- centre_near_rows(1)
-  plain <- is.null(prior$directions) && !beside && prior$gamma > 0
-  if (is.null(prior$linear) && numbers && plain && n < 5000 && p <= 30) {
-    prior$linear <- 0.3
-  }
+  plain <- is.null(prior$directions) && !is_truncated_prior(prior) && !beside &&
+    prior$gamma > 0
+  few <- n <= most_linear[["rows"]] && p <= most_linear[["inputs"]]
+  if (is.null(prior$linear) && plain && few) prior$linear <- 0.3
   with_eps(prior)
 }
+
+most_linear <- c(rows = 4999, inputs = 30)
 
 with_eps <- function(prior) {
   if (is.null(prior$eps)) {

@@ -110,9 +110,11 @@ bark_length <- function(n, family, alone = FALSE, prior_only = FALSE) {
   }
   few <- if (is_class_family(family)) 300 else 2000
   most <- as.integer(max(400 * (few / max(n, few))^0.7, 100))
+  warmup <- response_families[[family]]$warmup
+  if (is.null(warmup)) warmup <- 100L
   list(
-    chains = 8L, warmup = 100L, iter = 100L,
-    thin = if (prior_only) 3L else 2L, until = trusted_until(most)
+    chains = 8L, warmup = warmup, iter = warmup,
+    thin = if (prior_only) 3L else warmup %/% 50L, until = trusted_until(most)
   )
 }
 

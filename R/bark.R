@@ -91,9 +91,10 @@
 #' f is the log of the mean and has an intercept beside the kernels. Its prior is
 #' normal around the log of the mean response (of the rate, with an offset), with
 #' `linear_sd` of [bark_prior()], 2.5 unless set, as its standard deviation; that of
-#' `log(size)` is normal with mean 0 and standard deviation 2. Kernels have their own
-#' scales. The log of an exposure is an offset: `cases ~ age + dose +
-#' offset(log(years))`, or `offset = log(years)` with `x` and `y`.
+#' `log(size)` is normal with mean 0 and standard deviation 2. The scales of kernels
+#' vary around common ones (`own_scales = "pooled"` of [bark_prior()]). The log of an
+#' exposure is an offset: `cases ~ age + dose + offset(log(years))`, or
+#' `offset = log(years)` with `x` and `y`.
 #' Linear terms and groups are as above, with coefficients that are part of the state;
 #' [evidence()][evidence.kb_bark] and temperatures are not defined.
 #'
@@ -102,10 +103,9 @@
 #' (then predictions are classes and their probabilities). f has an intercept
 #' beside the kernels, whose prior is normal around the link of the share of
 #' successes, with `linear_sd` of [bark_prior()], 2.5 unless set, as its standard
-#' deviation. Otherwise these fits are as those of counts, but the scales of their
-#' kernels vary around common ones (`own_scales = "pooled"` of [bark_prior()]). Two
-#' classes with `binomial("probit")` have latent responses and common scales, with
-#' temperatures and [evidence()][evidence.kb_bark]; see *The sampler*.
+#' deviation. Otherwise these fits are as those of counts. Two classes with
+#' `binomial("probit")` have latent responses and common scales, with temperatures and
+#' [evidence()][evidence.kb_bark]; see *The sampler*.
 #'
 #' @section Censored responses:
 #' The response is a [survival::Surv()] object of type `"right"`, `"left"`,
@@ -224,7 +224,7 @@
 #' [diagnostics()] has R-hat and effective sample sizes of sigma, J, the log
 #' likelihood, f (for several classes their probabilities) at 20 training rows,
 #' and the scales and inclusion of all predictors. `print()` has the Monte Carlo
-#' error of predictions. If it is above 25% of their posterior standard deviation,
+#' error of predictions. If it is above 30% of their posterior standard deviation,
 #' or that of a parameter that `print()` or `summary()` shows is, the fit warns with
 #' class `kb_warning_convergence`.
 #' [`update(iter = )`][update.kb_mcmc] continues a fit; the result is the same
@@ -232,20 +232,21 @@
 #'
 #' @section Length:
 #' Where `control` leaves it open, as by default, eight chains have a warmup of 100
-#' iterations and run on until the Monte Carlo error of predictions and parameters is
-#' at most 20% of their posterior standard deviation (see [convergence()]). They are
-#' judged after 100 iterations, 200 and so on, at most m = 400; beyond n = 2000, for
-#' classes beyond n = 300, \eqn{400 (2000/n)^{0.7}}{400 (2000 / n)^0.7} or
+#' iterations (two classes: 50) and run on until the Monte Carlo error of predictions
+#' and parameters is at most 25% of their posterior standard deviation (see
+#' [convergence()]). They are judged after as many iterations as the warmup has, after
+#' twice as many and so on, at most m = 400; beyond n = 2000, for classes beyond
+#' n = 300, \eqn{400 (2000/n)^{0.7}}{400 (2000 / n)^0.7} or
 #' \eqn{400 (300/n)^{0.7}}{400 (300 / n)^0.7}, at least 100. Every second iteration is
-#' kept. Many short chains, because what one gets wrong is in which kernels it has
-#' settled, and longer chains do not change that. From 5000 rows on, where kernels of
-#' numeric responses move given the others and an iteration has many moves, there are
-#' four chains, m is 40 max(1, 20 000 / n), the warmup has three quarters of that, and
-#' all are kept.
+#' kept (two classes: every one). Many short chains, because what one gets wrong is in
+#' which kernels it has settled, and longer chains do not change that. From 5000 rows
+#' on, where kernels of numeric responses move given the others and an iteration has
+#' many moves, there are four chains, m is 40 max(1, 20 000 / n), the warmup has three
+#' quarters of that, and all are kept.
 #'
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged; those of another length, if
-#' there are two or more with 100 draws each, if errors are at most 25%.
+#' there are two or more with 100 draws each, if errors are at most 30%.
 #' The numbers depend on n and the model, not on the speed of the machine;
 #' [estimate_cost()] tells how long they take.
 #'

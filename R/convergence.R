@@ -33,8 +33,8 @@ NULL
 #' mix than predictions: `diagnostics()` has them.
 #'
 #' Fits judge themselves in this way: without a fixed length [bark()] aims at an
-#' error of 0.2; with any length `print()` says "converged", and no warning is
-#' given, up to 0.25, beyond which another seed may move posterior means by a third
+#' error of 0.25; with any length `print()` says "converged", and no warning is
+#' given, up to 0.3, beyond which another seed may move posterior means by a third
 #' of their standard deviation.
 #'
 #' A run that is stopped because its diagnostics look good is slightly biased:

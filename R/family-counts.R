@@ -20,7 +20,7 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
   }
   list(
     outcome = "numeric", object = object, called = called, title = title,
-    weights = "copies",
+    weights = "copies", own_scales = "pooled",
     link_label = "log mean", exponential = TRUE,
     parameters = parameters,
     numbers = function(y, scaling, offset) as.double(y),

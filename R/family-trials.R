@@ -78,7 +78,7 @@ trial_counts <- function(y) list(y = unname(y[, 1]), trials = rowSums(y))
 family_logit <- family_of_trials("logit", stats::plogis, class_counts,
   outcome = "factor", object = c(binomial = "logit"), title = ", logit",
   types = c("class", "prob", "response", "link", "draws", "log_score"),
-  check = function(mould, prior) {
+  warmup = 50L, check = function(mould, prior) {
     check_two_classes(mould$y, mould$outcome_name)
   }
 )

@@ -33,6 +33,8 @@
 #   `rung_start`: the rung from which on they are multiples. With latent scales
 #   or several cut points even kernels of tiny amplitude fit the data: ratios of
 #   neighbours above 2 miss the few draws that do.
+# * `warmup`: iterations of the warmup of bark(), and those after it until the
+#   chains are first judged, where not 100.
 # * `check`: in bark(), a check of the response and the prior.
 # * `shown`: the responses beside which predictions are drawn, as numbers (NA if
 #   they are censored), where they are not numbers or classes.

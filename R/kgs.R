@@ -116,7 +116,7 @@
 #'   many as leave out a hundredth of a nugget that is small by its prior.
 #' @param control Settings of the sampler, see [mcmc_control()]. Where lengths are
 #'   left open, as by default, chains run on until the Monte Carlo error of
-#'   predictions and parameters is at most 20% of their posterior standard deviation
+#'   predictions and parameters is at most 25% of their posterior standard deviation
 #'   (see [convergence()]). With `"leapfrog"` they have a warmup of 200 iterations and
 #'   are judged after 200, 400 and, if rows times (classes - 1) are at most 500, 800;
 #'   with the other samplers after a warmup of 250 and 250, 500, 1000 and 2000.

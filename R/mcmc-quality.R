@@ -33,8 +33,8 @@ warn_quality.kb_mcmc <- function(fit, since = 0L) {
 # Beyond it what users read may change with the seed, posterior means by a third
 # of their sd: the error is known to a quarter. Chains without a fixed length aim
 # at less.
-trusted_mixing <- list(error = 0.25)
-aimed_error <- 0.2
+trusted_mixing <- list(error = 0.3)
+aimed_error <- 0.25
 
 trusted_until <- function(most) {
   convergence(max_iter = most, error = aimed_error)

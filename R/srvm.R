@@ -219,7 +219,7 @@ NULL
 #' @param control Settings of the sampler, from [smc_control()] or
 #'   [mcmc_control()]. `NULL`: the defaults of `smc_control()`, or four chains with a
 #'   warmup of 250 iterations that are judged after 250, 500, 1000 and 2000: they end
-#'   when the Monte Carlo error of predictions and parameters is at most 20% of their
+#'   when the Monte Carlo error of predictions and parameters is at most 25% of their
 #'   posterior standard deviation (see [convergence()]).
 #' @param order `"given"`, or `"random"` for an order of the rows drawn from
 #'   `seed`.

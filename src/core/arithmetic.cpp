@@ -88,6 +88,16 @@ void normal(const double* x, double* cdf, double* bell, Eigen::Index n) {
   }
 }
 
+void logistic(const double* t, double* p, double* variance, double* log_sum,
+              Eigen::Index n) {
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double small = std::exp(-std::abs(t[i])), sum = 1 + small;
+    p[i] = (t[i] < 0 ? small : 1) / sum;
+    variance[i] = small / (sum * sum);
+    log_sum[i] = (t[i] < 0 ? 0 : t[i]) + std::log1p(small);
+  }
+}
+
 void times(Block a, const double* x, double* out) {
   Eigen::Map<Eigen::VectorXd>(out, a.n).noalias() =
       as_matrix(a) * Eigen::Map<const Eigen::VectorXd>(x, a.columns);
@@ -106,7 +116,8 @@ void products(Block a, Block b, double* out, Eigen::Index stride) {
 constexpr Arithmetic::Loops kLoops{
     "portable",        exp_minus, add_squares,
     squared_distances, radial,    detail::subtract_four,
-    products,          normal,    times};
+    products,          normal,    logistic,
+    times};
 
 }  // namespace
 }  // namespace portable
@@ -206,7 +217,7 @@ constexpr Arithmetic::Loops kLoops{"avx2",      exp_minus,
                                    add_squares, squared_distances,
                                    radial,      unfused::subtract_four,
                                    products,    normal,
-                                   times};
+                                   logistic,    times};
 
 }  // namespace
 }  // namespace avx2
@@ -264,7 +275,8 @@ inline double total(Pack a) {
 constexpr Arithmetic::Loops kLoops{
     "avx512",          exp_minus, add_squares,
     squared_distances, radial,    unfused::subtract_four,
-    products,          normal,    times};
+    products,          normal,    logistic,
+    times};
 
 }  // namespace
 }  // namespace avx512
@@ -332,6 +344,13 @@ void Arithmetic::radial(Profile profile, Vector factors,
 void Arithmetic::normal(Vector x, Eigen::Ref<Eigen::VectorXd> cdf,
                         Eigen::Ref<Eigen::VectorXd> bell) const {
   loops_->normal(x.data(), cdf.data(), bell.data(), x.size());
+}
+
+void Arithmetic::logistic(Vector t, Eigen::Ref<Eigen::VectorXd> p,
+                          Eigen::Ref<Eigen::VectorXd> variance,
+                          Eigen::Ref<Eigen::VectorXd> log_sum) const {
+  loops_->logistic(t.data(), p.data(), variance.data(), log_sum.data(),
+                   t.size());
 }
 
 void Arithmetic::times(Columns a, Vector x,

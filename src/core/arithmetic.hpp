@@ -10,8 +10,8 @@
 
 namespace kernelbayes {
 
-/// exp_minus(), add_squares(), squared_distances(), radial() and normal() give
-/// a number the same bits at any position.
+/// exp_minus(), add_squares(), squared_distances(), radial(), normal() and
+/// logistic() give a number the same bits at any position.
 class Arithmetic {
  public:
   using Columns = Eigen::Ref<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
@@ -40,6 +40,10 @@ class Arithmetic {
   /// Phi(x) and exp(-x^2 / 2).
   void normal(Vector x, Eigen::Ref<Eigen::VectorXd> cdf,
               Eigen::Ref<Eigen::VectorXd> bell) const;
+  /// p = 1 / (1 + exp(-t)), p (1 - p) and log(1 + exp(t)), tails too.
+  void logistic(Vector t, Eigen::Ref<Eigen::VectorXd> p,
+                Eigen::Ref<Eigen::VectorXd> variance,
+                Eigen::Ref<Eigen::VectorXd> log_sum) const;
   /// out = a x.
   void times(Columns a, Vector x, Eigen::Ref<Eigen::VectorXd> out) const;
   /// As detail::subtract_four() of cholesky.hpp, with its bits.
@@ -70,6 +74,8 @@ class Arithmetic {
     SubtractFour* subtract_four;
     void (*products)(Block a, Block b, double* out, Eigen::Index stride);
     void (*normal)(const double* x, double* cdf, double* bell, Eigen::Index n);
+    void (*logistic)(const double* t, double* p, double* variance,
+                     double* log_sum, Eigen::Index n);
     void (*times)(Block a, const double* x, double* out);
   };
 

@@ -53,3 +53,12 @@ Rcpp::List normal_times_cpp(const std::string& name, const Eigen::VectorXd& x,
   return Rcpp::List::create(Rcpp::_["cdf"] = cdf, Rcpp::_["bell"] = bell,
                             Rcpp::_["times"] = times);
 }
+
+// p = 1 / (1 + exp(-t)), p (1 - p) and log(1 + exp(t)), with the set `name`.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List logistic_cpp(const std::string& name, const Eigen::VectorXd& t) {
+  Eigen::VectorXd p(t.size()), variance(t.size()), log_sum(t.size());
+  Arithmetic::at_most(name).logistic(t, p, variance, log_sum);
+  return Rcpp::List::create(Rcpp::_["p"] = p, Rcpp::_["variance"] = variance,
+                            Rcpp::_["log_sum"] = log_sum);
+}

@@ -3,7 +3,7 @@
 
 test_entries <- c(
   "advance_counters_cpp",
-  "arithmetic_cpp", "normal_times_cpp",
+  "arithmetic_cpp", "logistic_cpp", "normal_times_cpp",
   "bark_backfit_cpp",
   "bark_candidates_cpp",
   "bark_exchange_cpp",

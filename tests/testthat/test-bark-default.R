@@ -56,14 +56,17 @@ test_that("numbers have own scales and learned degrees of freedom", {
   expect_identical(prior_for(truncated, "gaussian")$df, Inf)
 })
 
-test_that("numbers have a linear part where it gains more than it costs", {
+test_that("there is a linear part where it gains more than it costs", {
   expect_identical(prior_for(bark_prior(), "gaussian", n = 4999, p = 30)$linear, 0.3)
   expect_identical(prior_for(bark_prior(linear = 1), "gaussian")$linear, 1)
+  # Classes and counts, too.
+  expect_identical(prior_for(bark_prior(), "binomial")$linear, 0.3)
   without <- list(
     prior_for(bark_prior(), "gaussian", n = 5000),
     prior_for(bark_prior(), "gaussian", p = 31),
     prior_for(bark_prior(), "gaussian", beside = TRUE),
-    prior_for(bark_prior(), "binomial"),
+    prior_for(bark_prior(), "binomial", n = 5000),
+    prior_for(bark_prior(), "binomial", beside = TRUE),
     prior_for(bark_prior(directions = 1), "gaussian"),
     prior_for(bark_prior(approximation = "truncation"), "gaussian"),
     prior_for(bark_prior(gamma = 0), "gaussian"),

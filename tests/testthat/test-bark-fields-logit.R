@@ -191,7 +191,9 @@ test_that("two fields are one with twice as many kernels", {
   )
   one <- long_fit(class ~ a, data,
     family = "logit",
-    prior = bark_prior(gamma = 2, own_scales = TRUE, linear_sd = 2.5 * sqrt(2))
+    prior = bark_prior(
+      gamma = 2, own_scales = TRUE, linear = 0, linear_sd = 2.5 * sqrt(2)
+    )
   )
   expect_equal(2 * two$settings$prior$nu, one$settings$prior$nu)
   at <- data[c(1, 7, 13, 19), ]

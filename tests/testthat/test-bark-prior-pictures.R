@@ -251,5 +251,5 @@ test_that("counts of any mean have quantiles", {
 test_that("diagnostics of the prior leave the likelihood out", {
   fit <- prior_fit_of(prior_calls$weibull[1], 60)
   expect_false("log_lik" %in% diagnostics(fit)$convergence$variable)
-  expect_identical(bark_length(100, TRUE, prior_only = TRUE)$thin, 3L)
+  expect_identical(bark_length(100, "gaussian", prior_only = TRUE)$thin, 3L)
 })

@@ -444,7 +444,7 @@ test_that("n_signals is the expected number of predictors in the kernel", {
 test_that("probit models have noise precision 1 and refuse others", {
   y <- factor(mpg > 0)
   for (family in list("binomial", stats::binomial("probit"))) {
-    out <- resolve(y = y, family = family)
+    out <- resolve(bark_prior(), y = y, family = family)
     expect_true(out$noise_fixed)
     expect_identical(out$noise_precision, 1)
     expect_identical(

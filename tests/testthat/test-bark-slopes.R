@@ -304,3 +304,11 @@ test_that("fits with slopes continue to the same bits, and print their share", {
   expect_error(bark_prior(linear = -1), class = "kb_error_argument")
   expect_error(bark_prior(linear = "yes"), class = "kb_error_argument")
 })
+
+test_that("a linear part goes with noise that has no draws from its prior", {
+  fit <- suppressWarnings(bark(y ~ a + b, slope_data,
+    prior = bark_prior(noise = noise_improper()), seed = 1,
+    control = mcmc_control(1, 5, 5)
+  ))
+  expect_true(all(is.finite(fit$runs[[1]]$draws$noise)))
+})

@@ -278,7 +278,10 @@ test_that("bark() chooses the length that is left open, by n and classes", {
   expect_false(moves_alone(settings, many_rows - 1))
   settings$prior_only <- TRUE
   expect_false(moves_alone(settings, many_rows))
-  expect_identical(bark_length(1e4, "logit")$until$max_iter, 100L)
+  two <- bark_length(1e4, "logit")
+  expect_identical(
+    c(two$warmup, two$iter, two$thin, two$until$max_iter), c(50L, 50L, 1L, 100L)
+  )
   open <- mcmc_control(NULL, warmup = NULL, iter = NULL, thin = NULL)
   expect_output(print(open), "as needed")
   fit <- suppressWarnings(

@@ -28,8 +28,8 @@ warned <- function(error, variable = "sigma", iter = 1000) {
 
 test_that("only what users read is judged, predictions together", {
   f <- c("f[1]", "f[2]")
-  expect_identical(warned(0.25), "")
-  expect_match(warned(0.26), "sigma: Monte Carlo error 26%", fixed = TRUE)
+  expect_identical(warned(0.3), "")
+  expect_match(warned(0.31), "sigma: Monte Carlo error 31%", fixed = TRUE)
   expect_match(warned(NA), "sigma: Monte Carlo error not known", fixed = TRUE)
   expect_identical(warned(c(0.1, 0.33), f), "")
   expect_match(
@@ -47,9 +47,9 @@ test_that("only what users read is judged, predictions together", {
 
 test_that("the recommended iterations lead to the error aimed at", {
   # A Monte Carlo error twice as large needs four times the iterations.
-  expect_match(warned(0.4), "iter = 3000)", fixed = TRUE)
+  expect_match(warned(0.5), "iter = 3000)", fixed = TRUE)
   # At least as many again, at most ten times as many.
-  expect_match(warned(0.26), "iter = 1000)", fixed = TRUE)
+  expect_match(warned(0.31), "iter = 1000)", fixed = TRUE)
   expect_match(warned(3), "iter = 10000)", fixed = TRUE)
   expect_match(warned(3, iter = 3e5), "iter = 3000000)", fixed = TRUE)
   expect_match(warned(NA), "iter = 10000)", fixed = TRUE)

@@ -137,3 +137,28 @@ test_that("the normal distribution is right in both tails, and products", {
     }
   }
 })
+
+test_that("the logistic function is right in both tails, by an ulp or two", {
+  t <- c(
+    seq(-40, 40, length.out = 4001), -10^seq(-300, 2.8, length.out = 500),
+    log(sqrt(2) - 1) + c(-1, 0, 1) * 1e-16, 0, 1e-300, 700, -700
+  )
+  log_sum <- pmax(t, 0) + log1p(exp(-abs(t)))
+  eps <- .Machine$double.eps
+  for (name in sets_here()) {
+    out <- logistic_cpp(name, t)
+    expect_lt(max(abs(out$p / plogis(t) - 1)), 4 * eps)
+    expect_lt(max(abs(out$variance / dlogis(t) - 1)), 8 * eps)
+    expect_lt(max(abs(out$log_sum / log_sum - 1)), 4 * eps)
+    ends <- logistic_cpp(name, c(Inf, -Inf, 1e4, -1e4, NaN))
+    expect_identical(ends$p[1:4], c(1, 0, 1, 0))
+    expect_identical(ends$variance[1:4], numeric(4))
+    expect_identical(ends$log_sum[1:4], c(Inf, 0, 1e4, 0))
+    expect_true(all(is.nan(unlist(lapply(ends, `[`, 5)))))
+    for (n in 1:17) {
+      expect_identical(logistic_cpp(name, t[seq_len(n)])$log_sum,
+        out$log_sum[seq_len(n)]
+      )
+    }
+  }
+})

@@ -15,7 +15,7 @@ void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng) {
     counts.note(kBirthDeath, birth_death_move(state, rng));
     counts.note(kRelocate, relocate_move(state, rng));
     counts.note(kLocal, local_move(state, rng));
-    scales_of_one(state, counts, rng);
+    if (i % 2 == 0) scales_of_one(state, 1, counts, rng);
   }
   if (state.prior().pooled) move_pool(state, 1, counts, rng);
   counts.note(kCoefficientEllipse, state.move_coefficients(rng));

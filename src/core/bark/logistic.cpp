@@ -5,24 +5,16 @@ namespace bark {
 
 using Array = Eigen::ArrayXd;
 
-Array exp_minus_size(const Arithmetic& arithmetic, const Array& t) {
-  const Eigen::VectorXd size = t.abs();
-  Eigen::MatrixXd out(size.size(), 1);
-  arithmetic.exp_minus(size, out);
-  return out.col(0);
-}
-
 Array exp_minus(const Arithmetic& arithmetic, const Array& t) {
-  const Array small = exp_minus_size(arithmetic, t);
-  return (t > 0).select(small, 1 / small);
+  Array out(t.size());
+  arithmetic.exp_minus(t.matrix(), out.matrix());
+  return out;
 }
 
-Logistic::Logistic(const Arithmetic& arithmetic, const Array& t) {
-  const Array small = exp_minus_size(arithmetic, t);
-  const Array sum = 1 + small;
-  p = (t > 0).select(1 / sum, small / sum);
-  variance = small / sum.square();
-  log_sum = t.max(0) + sum.log();
+Logistic::Logistic(const Arithmetic& arithmetic, const Array& t)
+    : p(t.size()), variance(t.size()), log_sum(t.size()) {
+  arithmetic.logistic(t.matrix(), p.matrix(), variance.matrix(),
+                      log_sum.matrix());
 }
 
 }  // namespace bark

@@ -7,10 +7,6 @@
 namespace kernelbayes {
 namespace bark {
 
-/// exp(-|t|), which cannot overflow.
-Eigen::ArrayXd exp_minus_size(const Arithmetic& arithmetic,
-                              const Eigen::ArrayXd& t);
-
 /// exp(-t), infinite only where it overflows.
 Eigen::ArrayXd exp_minus(const Arithmetic& arithmetic, const Eigen::ArrayXd& t);
 

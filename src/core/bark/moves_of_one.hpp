@@ -63,31 +63,34 @@ bool local_one(S& state, Rng& rng) {
   return move_kernel(state, j, to, log_ratio, 1, rng);
 }
 
-/// All moves of scales of one kernel, with steps of random length.
+/// The data are informative about kernels to different degrees.
+inline double random_step(Rng& rng) { return std::exp2(1 - 3 * rng.uniform()); }
+
+/// All moves of scales of one kernel.
 template <class S>
-void scales_of_one(S& state, Counts& counts, Rng& rng) {
+void scales_of_one(S& state, double power, Counts& counts, Rng& rng) {
   const Prior& prior = state.prior();
-  const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
-  counts.note(kScaleAll, scale_all_move(state, 1, step(), rng));
+  counts.note(kScaleAll, scale_all_move(state, power, random_step(rng), rng));
   if (!prior.equal()) {
-    counts.note(kScaleOne, scale_any_move(state, 1, step(), rng));
-    counts.note(kScaleRefresh, scale_refresh_move(state, 1, rng));
-    counts.note(kScalePair, scale_pair_move(state, 1, rng));
+    counts.note(kScaleOne, scale_any_move(state, power, random_step(rng), rng));
+    counts.note(kScaleRefresh, scale_refresh_move(state, power, rng));
+    counts.note(kScalePair, scale_pair_move(state, power, rng));
   }
   if (!prior.selects()) return;
-  counts.note(kFlip, flip_move(state, 1, rng));
-  counts.note(kSwap, swap_move(state, 1, rng));
+  counts.note(kFlip, flip_move(state, power, rng));
+  counts.note(kSwap, swap_move(state, power, rng));
 }
 
 /// The common part of pooled scales.
 template <class S>
 void move_pool(S& state, double power, Counts& counts, Rng& rng) {
-  const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
   for (int i = 0; i < 2; ++i) {
-    counts.note(kPoolShift, pool_shift_move(state, power, step(), rng));
+    const double step = random_step(rng);
+    counts.note(kPoolShift, pool_shift_move(state, power, step, rng));
     pool_move(state, rng);
   }
-  counts.note(kPoolStretch, pool_stretch_move(state, power, step(), rng));
+  const double step = random_step(rng);
+  counts.note(kPoolStretch, pool_stretch_move(state, power, step, rng));
 }
 
 }  // namespace bark

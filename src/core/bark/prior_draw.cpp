@@ -7,6 +7,18 @@
 namespace kernelbayes {
 namespace bark {
 
+namespace {
+
+// An improper prior has no draws: the noise stays.
+double prior_noise(const State& state, Rng& rng) {
+  const Prior& prior = state.prior();
+  if (prior.noise_fixed) return prior.noise_precision;
+  if (prior.noise_rate == 0) return state.noise();
+  return rng.gamma(prior.noise_shape) / prior.noise_rate;
+}
+
+}  // namespace
+
 // (B6), (B8), (B11), (B12).
 void draw_prior(State& state, Rng& rng) {
   const Prior& prior = state.prior();
@@ -43,10 +55,8 @@ void draw_prior(State& state, Rng& rng) {
     included = draw_included(prior, inputs, rng);
     scales = draw_scales(prior, included, rng);
   }
-  const double phi = prior.noise_fixed
-                         ? prior.noise_precision
-                         : rng.gamma(prior.noise_shape) / prior.noise_rate;
-  state.assign(std::move(slots), std::move(scales), std::move(included), phi);
+  state.assign(std::move(slots), std::move(scales), std::move(included),
+               prior_noise(state, rng));
 }
 
 // Kernels from the prior, but with all p inputs included and scale 1 / p each:

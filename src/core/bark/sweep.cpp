@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "candidates.hpp"
+#include "moves_of_one.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -170,27 +171,18 @@ void Sweep::scales(State& state, double power, bool adapt, Counts& counts,
   counts.note(kSwap, swap_move(state, power, rng));
 }
 
-// Each of one kernel: cheap, with steps of random length, because the data are
-// informative about kernels to different degrees.
+// Half as many as births and deaths, which place kernels: more changed neither
+// errors nor densities, tools/bench/length.R.
 void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
   const Prior& prior = state.prior();
-  const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
-  for (int i = 0; i < kernels_; ++i) {
-    counts.note(kScaleAll, scale_all_move(state, power, step(), rng));
-    if (!prior.equal()) {
-      counts.note(kScaleOne, scale_any_move(state, power, step(), rng));
-      counts.note(kScaleRefresh, scale_refresh_move(state, power, rng));
-      counts.note(kScalePair, scale_pair_move(state, power, rng));
-    }
-    if (!prior.selects()) continue;
-    counts.note(kFlip, flip_move(state, power, rng));
-    counts.note(kSwap, swap_move(state, power, rng));
+  for (int i = 0; i < kernels_ / 2; ++i) {
+    scales_of_one(state, power, counts, rng);
   }
   if (prior.pooled) move_pool(state, power, counts, rng);
   if (!prior.clustered()) return;
   for (int i = 0; i < kernels_; ++i) {
     counts.note(kCluster, cluster_move(state, power, rng));
-    counts.note(kClusterLeave, leave_move(state, power, step(), rng));
+    counts.note(kClusterLeave, leave_move(state, power, random_step(rng), rng));
   }
   concentration_move(state, rng);
 }
