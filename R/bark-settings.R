@@ -101,11 +101,13 @@ refuse_class_weights <- function(weights) {
 #' @noRd
 bark_length <- function(n, family, alone = FALSE, prior_only = FALSE) {
   if (alone) {
-    more <- max(1, 20000 / n)
-    iter <- as.integer(20 * more)
+    # The start of a chain costs most where rows are many.
+    many <- n >= 20000
+    iter <- if (many) 20L else as.integer(max(120000 / n, 14))
     return(list(
-      chains = 4L, warmup = as.integer(30 * more), iter = iter, thin = 1L,
-      until = trusted_until(2L * iter)
+      chains = if (many) 8L else 12L,
+      warmup = if (many) 15L else as.integer(200000 / n), iter = iter,
+      thin = 1L, until = trusted_until(iter)
     ))
   }
   few <- if (is_class_family(family)) 300 else 2000

@@ -241,8 +241,8 @@
 #' kept (two classes: every one). Many short chains, because what one gets wrong is in
 #' which kernels it has settled, and longer chains do not change that. From 5000 rows
 #' on, where kernels of numeric responses move given the others and an iteration has
-#' many moves, there are four chains, m is 40 max(1, 20 000 / n), the warmup has three
-#' quarters of that, and all are kept.
+#' many moves, twelve chains have a warmup of 200 000 / n iterations and keep the next
+#' 120 000 / n, at least 14; from 20 000 rows on eight chains have 15 and 20.
 #'
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged; those of another length, if

@@ -187,7 +187,7 @@ test_that("two fields are one with twice as many kernels", {
   data$class <- factor(data$class == "none")
   two <- long_fit(class ~ a, data,
     family = "multinomial_logit",
-    prior = bark_prior(gamma = 1, own_scales = TRUE)
+    prior = bark_prior(gamma = 1, own_scales = TRUE, linear = 0)
   )
   one <- long_fit(class ~ a, data,
     family = "logit",

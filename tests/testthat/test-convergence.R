@@ -266,8 +266,8 @@ test_that("bark() chooses the length that is left open, by n and classes", {
   }, c(0L, 0L, 0L, 0L))
   expect_identical(lengths[, 1], c(8L, 100L, 100L, 400L))
   expect_identical(lengths[, 1], lengths[, 2])
-  expect_identical(lengths[, 3], c(4L, 120L, 80L, 160L))
-  expect_identical(lengths[, 4], c(4L, 30L, 20L, 40L))
+  expect_identical(lengths[, 3], c(12L, 40L, 24L, 24L))
+  expect_identical(lengths[, 4], c(8L, 15L, 20L, 20L))
   expect_identical(bark_length(3000, "gaussian")$until$max_iter, 301L)
   expect_identical(bark_length(10, "probit"), bark_length(10, "gaussian"))
   settings <- list(

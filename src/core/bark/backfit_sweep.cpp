@@ -34,7 +34,7 @@ bool Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {
     counts.note(kBirthDeath, birth_death_move(fit, rng));
     counts.note(kRelocate, relocate_move(fit, rng));
     counts.note(kLocal, local_move(fit, rng));
-    scales_of_one(fit, 1, counts, rng);
+    if (i % 2 == 0) scales_of_one(fit, 1, counts, rng);
   }
   give(fit, state, rng);
   if (state.prior().pooled) move_pool(state, 1, counts, rng);
