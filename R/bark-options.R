@@ -5,11 +5,17 @@ sd_option <- function(name, what) {
     used = Negate(is.null), check = function(sd, options) {
       if (!is.null(sd)) check_number(sd, 0, open = TRUE, arg = name)
     },
-    truncation = FALSE, shapes = FALSE, told = function(sd, n, p) NULL,
+    default = unset, truncation = FALSE, shapes = FALSE,
+    told = function(sd, n, p) NULL,
     line = function(sd) paste0(what, ": scale ", format(sd)),
     told_layout = NULL
   )
 }
+
+unset <- function(prior, about) NULL
+
+# Where a linear part costs little
+most_linear <- c(rows = 4999, inputs = 30)
 
 # Options of bark_prior() beyond the paper's prior, one row each; the sampler
 # reads them by the names in src/glue/bark_from_r.cpp.
@@ -18,6 +24,8 @@ sd_option <- function(name, what) {
 #   others.
 # * `check`: a function of the value and of all options that returns the cleaned
 #   value.
+# * `default`: a function of the prior, with the options above it, and of the fit,
+#   `about` of prior_for(), that returns the value in place of NULL.
 # * `truncation`: is it defined for the truncation approximation?
 # * `shapes`: does it shape kernels? Fits of several unordered classes have
 #   plain kernels.
@@ -34,6 +42,7 @@ bark_options <- list(
       }
       check_df(df, FALSE, "learned")
     },
+    default = function(prior, about) if (about$numbers) "learned" else Inf,
     truncation = FALSE, shapes = FALSE,
     told = function(df, n, p) {
       list(df = if (identical(df, "learned")) learned_df else df)
@@ -41,23 +50,15 @@ bark_options <- list(
     line = function(df) paste("noise: Student's t, df", format(df)),
     told_layout = alist(df = maybe(positive(NULL)))
   ),
-  centres = list(
-    used = Negate(is.null), check = function(centres, options) {
-      if (!is.null(centres)) {
-        check_class(centres, "kb_centres", "`centre_rows()`", "centres")
-      }
-    },
-    truncation = FALSE, shapes = TRUE,
-    told = function(centres, n, p) centres_resolve(centres, n),
-    line = function(centres) paste0("centres: ", format(centres)),
-    told_layout = alist(
-      centre_weights = maybe(numbers(NULL, 0)), centre_sd = maybe(positive())
-    )
-  ),
   own_scales = list(
     used = function(own_scales) !(is.null(own_scales) || isFALSE(own_scales)),
     check = function(own_scales, options) {
       if (!is.null(own_scales)) check_own_scales(own_scales)
+    },
+    default = function(prior, about) {
+      own <- about$numbers && is.null(prior$directions)
+      few <- about$n < most_clustered_rows
+      if (own && about$beside && few) "clustered" else own
     },
     truncation = FALSE, shapes = TRUE,
     told = function(own_scales, n, p) {
@@ -81,10 +82,27 @@ bark_options <- list(
       concentrations = maybe(positive(NULL))
     )
   ),
+  centres = list(
+    used = Negate(is.null), check = function(centres, options) {
+      if (!is.null(centres)) {
+        check_class(centres, "kb_centres", "`centre_rows()`", "centres")
+      }
+    },
+    default = function(prior, about) {
+      if (identical(prior$own_scales, "clustered")) centre_near_rows(1)
+    },
+    truncation = FALSE, shapes = TRUE,
+    told = function(centres, n, p) centres_resolve(centres, n),
+    line = function(centres) paste0("centres: ", format(centres)),
+    told_layout = alist(
+      centre_weights = maybe(numbers(NULL, 0)), centre_sd = maybe(positive())
+    )
+  ),
   directions = list(
     used = Negate(is.null), check = function(directions, options) {
       check_directions(directions, options$centres, options$own_scales)
     },
+    default = unset,
     truncation = FALSE, shapes = TRUE,
     told = function(directions, n, p) directions_resolve(directions, p),
     line = function(directions) {
@@ -96,6 +114,12 @@ bark_options <- list(
     used = function(linear) !is.null(linear) && linear > 0,
     check = function(linear, options) {
       if (!is.null(linear)) check_number(linear, 0)
+    },
+    default = function(prior, about) {
+      plain <- is.null(prior$directions) && !about$beside && prior$gamma > 0 &&
+        !is_truncated_prior(prior)
+      few <- about$n <= most_linear[["rows"]] && about$p <= most_linear[["inputs"]]
+      if (plain && few) 0.3
     },
     truncation = FALSE, shapes = FALSE,
     told = function(linear, n, p) list(slope_scale = linear),
@@ -111,6 +135,7 @@ bark_options <- list(
     check = function(approximation, options) {
       check_choice(approximation, c("continuous", "truncation"))
     },
+    default = unset,
     truncation = TRUE, shapes = FALSE,
     told = function(approximation, n, p) list(approximation = approximation),
     line = function(approximation) "approximation: truncation, |beta| > eps",

@@ -424,15 +424,16 @@ refuse_unused <- function(arg, type) {
 #' @noRd
 prior_for <- function(prior, family, beside = FALSE, n = 1, p = 1) {
   prior <- check_class(prior, "kb_bark_prior", "`bark_prior()`")
-  numbers <- family == "gaussian" && !is_truncated_prior(prior)
-  if (is.null(prior$own_scales)) {
-    own <- numbers && is.null(prior$directions)
-    few <- n < most_clustered_rows
-    prior$own_scales <- if (own && beside && few) "clustered" else own
+  about <- list(
+    numbers = family == "gaussian" && !is_truncated_prior(prior),
+    beside = beside, n = n, p = p
+  )
+  for (name in names(bark_options)) {
+    if (!is.null(prior[[name]])) next
+    prior[name] <- list(bark_options[[name]]$default(prior, about))
   }
   clustered <- identical(prior$own_scales, "clustered")
-  if (clustered && !numbers) refuse_clusters()
-  if (is.null(prior$df)) prior$df <- if (numbers) "learned" else Inf
+  if (clustered && !about$numbers) refuse_clusters()
   if (is.null(prior$scales)) {
     prior$scales <- if (isFALSE(prior$own_scales)) {
       c(1, 1)
@@ -442,15 +443,8 @@ prior_for <- function(prior, family, beside = FALSE, n = 1, p = 1) {
       c(0.5, 0.05)
     }
   }
-  if (clustered && is.null(prior$centres)) prior$centres <- centre_near_rows(1)
-  plain <- is.null(prior$directions) && !is_truncated_prior(prior) && !beside &&
-    prior$gamma > 0
-  few <- n <= most_linear[["rows"]] && p <= most_linear[["inputs"]]
-  if (is.null(prior$linear) && plain && few) prior$linear <- 0.3
   with_eps(prior)
 }
-
-most_linear <- c(rows = 4999, inputs = 30)
 
 with_eps <- function(prior) {
   if (is.null(prior$eps)) {

@@ -2,7 +2,7 @@
 # model, MASS::glm.nb, and trees, countSTAR::bart_star.
 #
 #   Rscript tools/bench/counts.R           20 splits of each data set
-#   --data=bikes,doctor,quine,friedman,product
+#   --data=bikes,doctor,quine,friedman,product,linear,zeros
 #   --methods=bark_pois,bark_nb,gam_pois,gam_nb,glm_nb; bart_star only by name:
 #             it needs the package countSTAR
 #   --repeats=20
@@ -11,7 +11,7 @@
 #                       changes
 #
 # Data: 1000 rows of ISLR2::Bikeshare and of AER::DoctorVisits, all of
-# MASS::quine; "friedman" and "product", 600 simulated rows each, for choices.
+# MASS::quine; the others, 600 simulated rows each, are for choices.
 # A fifth of the rows is held out. Prints markdown: mean log score of these rows,
 # of bark_nb minus that of the method, and seconds of the processor; standard errors
 # over splits in parentheses. gam has a smooth term for each number with more than
@@ -59,6 +59,14 @@ sets <- list(
     x <- matrix(runif(2400), 600)
     f <- 1 + 2 * sin(6 * x[, 1]) * (x[, 2] - 0.5)
     data.frame(y = rnbinom(600, mu = exp(f), size = 4), x)
+  },
+  linear = function() {
+    x <- matrix(rnorm(2400), 600)
+    data.frame(y = rpois(600, exp(0.5 + x %*% c(0.6, -0.4, 0.2, 0))), x)
+  },
+  zeros = function() {
+    x <- matrix(runif(3000), 600)
+    data.frame(y = rpois(600, exp(-3 + 3 * x[, 1] * (x[, 2] > 0.5))), x)
   }
 )
 
