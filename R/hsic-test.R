@@ -41,7 +41,7 @@
 #' Gretton, A., Fukumizu, K., Teo, C. H., Song, L., Schölkopf, B. and Smola, A.
 #' (2008). A kernel statistical test of independence. *Advances in Neural
 #' Information Processing Systems* 20, 585-592.
-#' @seealso [cond_hsic_test()], [mmd_test()], [kernel_mean()].
+#' @seealso [mmd_test()], [kernel_mean()].
 #' @examples
 #' # Uncorrelated, but not independent
 #' set.seed(1)

@@ -143,9 +143,6 @@ calls <- function() {
       # Workers finish blocks in any order.
       function(value, whole) all(value$permuted %in% whole$permuted)
     ),
-    cond_hsic_test = other(function() {
-      cond_hsic_test(line$x, line$y, line$x^2, draws = 3e5, seed = 1)
-    }),
     importance_bark = other(function() {
       importance(curve, method = "permutation", permutations = 100, seed = 1)
     }),

@@ -108,7 +108,6 @@ test_that("any number of things that would not fit is refused at once", {
     posterior_predictive_check(kbr, 1, function(x) x, ndraws = most),
     kbr_simulate(draw, identity, most), herd(kernel_mean(x), most),
     hsic_test(x, y, permutations = most), mmd_test(x, y, permutations = most),
-    cond_hsic_test(x, y, y^2, draws = most),
     kdr(cbind(x, y), y, direction_steps = most),
     order_spread(srvm, orders = most), importance(bark, ndraws = most),
     importance(srvm, permutations = most),
