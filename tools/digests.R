@@ -435,8 +435,6 @@ more_fits <- function() {
 
 # Evaluated with the values of `small_data()`
 functions <- alist(
-  hsic_test = hsic_test(pairs$x, pairs$y, permutations = 20, seed = 1),
-  mmd_test = mmd_test(pairs$x, pairs$y, permutations = 20, seed = 1),
   mmd = mmd(kernel_mean(pairs["x"], k), kernel_mean(pairs["y"], k)),
   median = bandwidth_median(circle[1:2]),
   herd = herd(kernel_mean(pairs["x"], k), 5),
