@@ -437,7 +437,6 @@ more_fits <- function() {
 functions <- alist(
   mmd = mmd(kernel_mean(pairs["x"], k), kernel_mean(pairs["y"], k)),
   median = bandwidth_median(circle[1:2]),
-  herd = herd(kernel_mean(pairs["x"], k), 5),
   kdr = kdr(pairs["x"], circle[rep(1:12, 3)[1:25], 1:2]),
   tune_kbr = tune_kbr(x ~ y, pairs, bandwidths = 1:2, folds = 3, seed = 1),
   tune_kbr_iw = tune_kbr(x ~ y, pairs,

@@ -105,7 +105,7 @@ test_that("any number of things that would not fit is refused at once", {
     plot(kbr(cbind(x, y), y), newdata = 1, type = "joint", n = most),
     plot(kernel_mean(x), n = most), plot(kgs, n = most),
     posterior_predictive_check(kbr, 1, function(x) x, ndraws = most),
-    kbr_simulate(draw, identity, most), herd(kernel_mean(x), most),
+    kbr_simulate(draw, identity, most),
     kdr(cbind(x, y), y, direction_steps = most),
     order_spread(srvm, orders = most), importance(bark, ndraws = most),
     importance(srvm, permutations = most),
