@@ -37,10 +37,6 @@ camera_rays_cpp <- function(rotations, room, side) {
     .Call(`_kernelbayes_camera_rays_cpp`, rotations, room, side)
 }
 
-permuted_trace_cpp <- function(a, b, permutations) {
-    .Call(`_kernelbayes_permuted_trace_cpp`, a, b, permutations)
-}
-
 features_gram_cpp <- function(features, weights) {
     .Call(`_kernelbayes_features_gram_cpp`, features, weights)
 }

@@ -38,7 +38,8 @@ kbr_types <- c(
 #' * `"probability"`: N x n, weights that are not negative and sum to one.
 #' * `"expectation"`: N x columns of f: sums of weights times f at the states.
 #' * `"draws"`: `ndraws` x d x N; with `"kbr"` and `"iw"` states chosen by
-#'   kernel herding, see [herd()]: equally weighted and not random.
+#'   kernel herding (Chen, Welling and Smola, 2010): equally weighted and not
+#'   random.
 #' * `"density"`: N x M, probabilities times a Gaussian density about each
 #'   state.
 #' * `"embedding"`: a list of N [kernel means][kernel_mean], whose points are
@@ -87,6 +88,10 @@ kbr_types <- c(
 #'
 #'
 #' @references
+#' Chen, Y., Welling, M. and Smola, A. (2010). Super-samples from kernel
+#' herding. *Proceedings of the 26th Conference on Uncertainty in Artificial
+#' Intelligence*, 109-116.
+#'
 #' Hill, B. M. (1975). A simple general approach to inference about the tail of a
 #' distribution. *Annals of Statistics* 3, 1163-1174.
 #'

@@ -49,19 +49,19 @@ ridge_spectrum <- function(factor, targets) {
   )
 }
 
-ridge_scores <- function(spectrum, total, n, grid, count = 1.4) {
+ridge_scores <- function(spectrum, total, n, grid) {
   moments <- rowSums(spectrum$moments^2)
   vapply(grid, function(eps) {
-    gcv_score(spectrum$lambda, moments, total, n, n * eps, count)
+    gcv_score(spectrum$lambda, moments, total, n, n * eps)
   }, 0)
 }
 
 # (K36), relative to the mean square of the targets. Effective parameters count
-# more than once: otherwise a few rows far from the others may be interpolated.
-gcv_score <- function(lambda, moments, total, n, ridge, count) {
+# 1.4 times: otherwise a few rows far from the others may be interpolated.
+gcv_score <- function(lambda, moments, total, n, ridge) {
   s <- 1 / (lambda + ridge)
   residual <- total - sum((2 * s - s^2 * lambda) * moments)
-  free <- n - count * sum(s * lambda)
+  free <- n - 1.4 * sum(s * lambda)
   # States that are all equal have no error.
   if (free > 0) residual * n^2 / (max(total, 1e-300) * free^2) else Inf
 }

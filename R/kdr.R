@@ -103,7 +103,7 @@
 #' Mechanism for feature learning in neural networks and backpropagation-free
 #' machine learning models. *Science* 383, 1461-1467 (steps with the moment of
 #' gradients, here of columns).
-#' @seealso [plot.kb_kdr()], [kbr()], [hsic_test()].
+#' @seealso [plot.kb_kdr()], [kbr()].
 #' @examples
 #' # a state that depends on two of ten columns, whose tails are heavy
 #' set.seed(1)
@@ -152,6 +152,13 @@ kdr.default <- function(x, y, k = "auto", kernel_x = kernel_gaussian(),
 kdr.kb_pairs <- function(x, ...) {
   refuse_second_y(...)
   kdr.default(x$x, x$y, ...)
+}
+
+# Points, at least two
+check_sample <- function(x, arg = rlang::caller_arg(x)) {
+  points <- check_points(x, arg)
+  if (nrow(points) < 2) bad_argument(x, arg, "at least two points")
+  points
 }
 
 kdr_fit <- function(x, y, k, settings) {

@@ -53,3 +53,30 @@ herded_points <- function(mean, kernel, ndraws) {
   }, matrix(0, ndraws, d))
   array(draws, c(ndraws, d, ncol(mean$value)))
 }
+
+#' Kernel herding: the candidates that it chooses, by number
+#'
+#' @param value The embedding at the candidates.
+#' @param columns A function of i: the kernel of all candidates with candidate
+#'   i.
+#' @param cells The largest number of kernel values kept for candidates that
+#'   are chosen again.
+#' @noRd
+herd_indices <- function(value, columns, n, cells = 5e6) {
+  chosen <- integer(n)
+  kept <- vector("list", length(value))
+  room <- floor(cells / length(value))
+  score <- value # t times the criterion, (K14)
+  for (t in seq_len(n)) {
+    best <- which.max(score)
+    column <- kept[[best]]
+    if (is.null(column)) {
+      column <- as.double(columns(best))
+      if (room > 0) kept[[best]] <- column
+      room <- room - 1
+    }
+    chosen[[t]] <- best
+    score <- score + (value - column)
+  }
+  chosen
+}

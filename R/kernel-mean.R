@@ -62,8 +62,7 @@
 #' Muandet, K., Fukumizu, K., Sriperumbudur, B. and Schölkopf, B. (2017).
 #' Kernel mean embedding of distributions: a review and beyond. *Foundations
 #' and Trends in Machine Learning* 10, 1-141. \doi{10.1561/2200000060}
-#' @seealso [herd()] for points that follow a kernel mean, [mmd_test()],
-#'   [cond_embedding()] and [kernel_sum_rule()].
+#' @seealso [cond_embedding()] and [kernel_sum_rule()].
 #' @examples
 #' eruptions <- kernel_mean(faithful$eruptions, kernel_gaussian(0.3))
 #' eruptions

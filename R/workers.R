@@ -33,7 +33,6 @@
 #' | folds, settings | [cross_validate()], [calibrate()] |
 #' | folds, settings | [tune_kbr()], [tune_kbr_hmm()] |
 #' | chunks, batches | [kbr_chunks()], [kbr_simulate()] |
-#' | permutations | [hsic_test()], [mmd_test()] |
 #'
 #' Data are sent once to each worker. Chains and replicates work in rounds of
 #' about five seconds, longer where workers take long to start, and each draw

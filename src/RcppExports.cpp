@@ -132,18 +132,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// permuted_trace_cpp
-Eigen::VectorXd permuted_trace_cpp(const Eigen::Map<Eigen::MatrixXd>& a, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::Map<Eigen::MatrixXi>& permutations);
-RcppExport SEXP _kernelbayes_permuted_trace_cpp(SEXP aSEXP, SEXP bSEXP, SEXP permutationsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type a(aSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type b(bSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXi>& >::type permutations(permutationsSEXP);
-    rcpp_result_gen = Rcpp::wrap(permuted_trace_cpp(a, b, permutations));
-    return rcpp_result_gen;
-END_RCPP
-}
 // features_gram_cpp
 Eigen::MatrixXd features_gram_cpp(const Eigen::Map<Eigen::MatrixXd>& features, const Rcpp::Nullable<Rcpp::NumericVector>& weights);
 RcppExport SEXP _kernelbayes_features_gram_cpp(SEXP featuresSEXP, SEXP weightsSEXP) {
@@ -850,7 +838,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 7},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 7},
     {"_kernelbayes_camera_rays_cpp", (DL_FUNC) &_kernelbayes_camera_rays_cpp, 3},
-    {"_kernelbayes_permuted_trace_cpp", (DL_FUNC) &_kernelbayes_permuted_trace_cpp, 3},
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
     {"_kernelbayes_features_mass_cpp", (DL_FUNC) &_kernelbayes_features_mass_cpp, 2},

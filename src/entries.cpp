@@ -11,7 +11,6 @@
 
 #include "glue_bark.cpp"
 #include "glue_camera.cpp"
-#include "glue_hsic.cpp"
 #include "glue_kbr.cpp"
 #include "glue_kbr_hmm.cpp"
 #include "glue_kgs.cpp"

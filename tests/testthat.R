@@ -5,8 +5,8 @@ library(kernelbayes)
 # quick ones, which together cover every engine (README.md).
 quick <- c(
   "checks", "cond-embedding", "conditions", "cran", "family", "fit-layout",
-  "hsic-test", "incomplete-cholesky", "kbr-exact", "kernel", "kernel-mean",
-  "mixing", "mmd-test", "model-frame"
+  "incomplete-cholesky", "kbr-exact", "kernel", "kernel-mean", "mixing",
+  "model-frame"
 )
 
 test_check("kernelbayes",

@@ -435,14 +435,8 @@ more_fits <- function() {
 
 # Evaluated with the values of `small_data()`
 functions <- alist(
-  hsic_test = hsic_test(pairs$x, pairs$y, permutations = 20, seed = 1),
-  cond_hsic_test = cond_hsic_test(pairs$x, pairs$y, pairs$x^2,
-    draws = 20, seed = 1
-  ),
-  mmd_test = mmd_test(pairs$x, pairs$y, permutations = 20, seed = 1),
   mmd = mmd(kernel_mean(pairs["x"], k), kernel_mean(pairs["y"], k)),
   median = bandwidth_median(circle[1:2]),
-  herd = herd(kernel_mean(pairs["x"], k), 5),
   kdr = kdr(pairs["x"], circle[rep(1:12, 3)[1:25], 1:2]),
   tune_kbr = tune_kbr(x ~ y, pairs, bandwidths = 1:2, folds = 3, seed = 1),
   tune_kbr_iw = tune_kbr(x ~ y, pairs,

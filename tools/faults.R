@@ -127,25 +127,6 @@ calls <- function() {
     }),
     evidence_kgs = other(function() evidence(labels, iter = 150, seed = 1)),
     order_spread = other(function() order_spread(rows, orders = 6, seed = 1)),
-    hsic_test = other(
-      function() {
-        hsic_test(many$x1, many$x2, permutations = 3000, seed = 1)
-      },
-      # Workers finish blocks in any order.
-      function(value, whole) all(value$permuted %in% whole$permuted)
-    ),
-    mmd_test = other(
-      function() {
-        mmd_test(many[1:300, 1:2], many[301:600, 1:2],
-          permutations = 3000, seed = 1
-        )
-      },
-      # Workers finish blocks in any order.
-      function(value, whole) all(value$permuted %in% whole$permuted)
-    ),
-    cond_hsic_test = other(function() {
-      cond_hsic_test(line$x, line$y, line$x^2, draws = 3e5, seed = 1)
-    }),
     importance_bark = other(function() {
       importance(curve, method = "permutation", permutations = 100, seed = 1)
     }),

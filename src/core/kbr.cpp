@@ -3,6 +3,5 @@
 #include "kbr/gram.cpp"
 #include "kbr/isotonic.cpp"
 #include "kbr/operators.cpp"
-#include "kbr/permuted_trace.cpp"
 #include "kbr/rotation.cpp"
 #include "kbr/simplex.cpp"

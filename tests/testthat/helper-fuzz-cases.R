@@ -526,7 +526,7 @@ fuzz_cases <- function() {
     cases_of(list(
       print = function(m) print(m), plot = function(m) plot(m),
       predict = function(m) predict(m, matrix(0.5)),
-      herd = function(m) herd(m, 3), norm = function(m) inner_product(m, m)
+      norm = function(m) inner_product(m, m)
     ), mean_element = kernel_mean(as.matrix(sinc["x"]), k)),
     list(
       srvm_call = call_case(srvm, y ~ x,

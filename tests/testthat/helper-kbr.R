@@ -93,5 +93,17 @@ expect_close <- function(found, wanted, tolerance) {
   testthat::expect_lt(gap(found, wanted), tolerance)
 }
 
+#' Kernel herding by its definition: numbers of the candidates
+herd_plainly <- function(mean, n, candidates = mean$points) {
+  value <- predict(mean, candidates)
+  gram <- kernel_matrix(mean$kernel, candidates)
+  chosen <- integer()
+  for (t in seq_len(n)) {
+    among <- rowSums(gram[, chosen, drop = FALSE])
+    chosen <- c(chosen, which.max(value - among / t))
+  }
+  chosen
+}
+
 #' kbr() with the method of Fukumizu, Song and Gretton (2013)
 kbr_rule <- function(...) kbr(..., method = "kbr")

@@ -36,9 +36,7 @@ test_that("calls without a second or a first argument are, too", {
     function() tune_kbr_hmm(1:9), function() tune_kbr_hmm(observations = 1:9),
     function() kbr_hmm(1:9), function() kbr_hmm(observations = 1:9),
     function() bark(1:9), function() srvm(1:9), function() kgs(1:9),
-    function() select_kernel(1:9), function() hsic_test(1:9),
-    function() hsic_test(y = 1:9), function() mmd_test(1:9),
-    function() cond_hsic_test(1:9, 1:9), function() cond_embedding(1:9),
+    function() select_kernel(1:9), function() cond_embedding(1:9),
     function() kernel_matrix(1:9)
   )
   for (call in calls) {

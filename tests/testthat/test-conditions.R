@@ -18,8 +18,6 @@ test_that("distances beyond double precision give an error with a class", {
   refused(tune_kbr(big, d$y))
   refused(kbr_hmm(big, d$y))
   refused(kbr_hmm(d$x1 / 1e200, d$y))
-  refused(mmd_test(big, d$y))
-  refused(hsic_test(big, d$y))
   refused(kgs(big, d$class, scale = FALSE, control = short))
   refused(kbr(kbr_chunks(function(i) list(x = big, y = d$y), 2), rank = 5))
   # Once scaled, they are as good as any others.
@@ -42,8 +40,6 @@ test_that("a failing custom kernel is reported in the user's words", {
   failed(kbr_hmm(d$x1, d$y, kernel_x = broken))
   failed(kbr_hmm(d$x1, d$y, kernel_y = broken))
   failed(cond_embedding(d$x1, d$y, kernel_x = broken))
-  failed(mmd_test(d$x1, d$y, kernel = broken))
-  failed(hsic_test(d$x1, d$y, kernel_x = broken))
   failed(select_kernel(d$x1, d$class, kernels = list(broken)))
   failed(kgs(d$x1, d$class,
     kernel = kernel_gaussian() + broken, control = short

@@ -122,8 +122,6 @@ test_that("parts and models that have no such bandwidth refuse it", {
     quote(kbr(x, number, kernel_y = evidence_word)),
     quote(kernel_matrix(evidence_word, x)),
     quote(kernel_mean(x, kernel = evidence_word)),
-    quote(mmd_test(x, x, kernel = evidence_word)),
-    quote(hsic_test(x, x, kernel_x = evidence_word)),
     quote(incomplete_cholesky(x, kernel = evidence_word))
   )
   for (each in elsewhere) refused(eval(each), "kb_error_learn")

@@ -15,7 +15,6 @@ test_that("kernel matrices, features and draws beyond the limit are refused", {
   expect_too_large(79999, kernel_matrix(kernel, x))
   expect_identical(dim(limited(80000, kernel_matrix(kernel, x))), c(100L, 100L))
   expect_too_large(7999, kernel_matrix(kernel, x, x[1:10, , drop = FALSE]))
-  expect_too_large(7999, mmd_test(x[1:50, ], x[51:100, ], kernel))
   expect_too_large(39999, kbr(x, x + 0, rank = 50))
   circle <- sim_circle(40, seed = 1)
   expect_too_large(9000, kgs(y ~ ., circle, control = tiny_chains()))
@@ -106,9 +105,7 @@ test_that("any number of things that would not fit is refused at once", {
     plot(kbr(cbind(x, y), y), newdata = 1, type = "joint", n = most),
     plot(kernel_mean(x), n = most), plot(kgs, n = most),
     posterior_predictive_check(kbr, 1, function(x) x, ndraws = most),
-    kbr_simulate(draw, identity, most), herd(kernel_mean(x), most),
-    hsic_test(x, y, permutations = most), mmd_test(x, y, permutations = most),
-    cond_hsic_test(x, y, y^2, draws = most),
+    kbr_simulate(draw, identity, most),
     kdr(cbind(x, y), y, direction_steps = most),
     order_spread(srvm, orders = most), importance(bark, ndraws = most),
     importance(srvm, permutations = most),

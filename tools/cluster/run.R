@@ -133,10 +133,6 @@ calls <- list(
       },
       n = ceiling(2e4 * size), seed = 1, batches = 20
     )
-  },
-  permutations = function() {
-    x <- sin(seq_len(1000))
-    hsic_test(x, cos(x * 7), permutations = ceiling(1500 * size), seed = 1)
   }
 )
 
