@@ -1,15 +1,6 @@
 # The prior of bark(): as the user specifies it, and as the sampler needs it
 # once the data are known.
 
-#' @srrstats {BS2.2} Priors are checked by their constructors, before any chain
-#'   begins; `srvm_prior()` and `noise_beta()` do the same.
-#' @srrstats {BS2.3} Their numbers must be single ones; more are an error.
-#' @srrstats {BS2.4} Numbers that belong to predictors or rows are compared with
-#'   the data.
-#' @srrstats {BS2.5} Shapes, scales and probabilities have ranges.
-#' @noRd
-NULL
-
 # In the order of the default of `type`.
 bark_types <- c("select_different", "equal", "different", "select_equal")
 

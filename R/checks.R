@@ -1,14 +1,6 @@
 # Checks of arguments. Each returns its argument, cleaned, or aborts with class
 # `kb_error_argument`: the argument's name, its value, and what it must be.
 
-#' @srrstats {G2.0} Each argument is checked for its length by one of these
-#'   functions, which name the argument, what came and what was wanted.
-#' @srrstats {G2.1} They check types in the same place.
-#' @srrstats {G2.3} Strings are checked, too.
-#' @srrstats {G2.3a} `check_choice()` accepts the strings of a set only.
-#' @noRd
-NULL
-
 bad_argument <- function(x, arg, wanted, hint = NULL) {
   kb_abort(c(
     "{.arg {arg}} must be {wanted}.",

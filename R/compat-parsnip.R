@@ -1,10 +1,5 @@
 # parsnip: model specifications, registered when it is loaded.
 
-#' @srrstats {RE4.1} `bark_spec()` and the others are models without a fit;
-#'   `estimate_cost()` takes a call that has not been run.
-#' @noRd
-NULL
-
 #' Models for parsnip
 #'
 #' Specifications of [bark()], [srvm()] and [kgs()] for tidymodels: they can be

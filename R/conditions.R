@@ -1,12 +1,6 @@
 # All conditions of the package are signalled here. Each has its own class below
 # `kb_error` or `kb_warning`, so that callers can handle it by class.
 
-#' @srrstats {BS2.14} Warnings have classes, by which they are muffled one by
-#'   one.
-#' @srrstats {BS2.15} Errors have classes, by which they are caught.
-#' @noRd
-NULL
-
 #' Abort with a classed error
 #'
 #' @param message Bullets for [cli::cli_abort()]: name the argument, its value

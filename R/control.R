@@ -1,13 +1,5 @@
 # Settings of the samplers, and the priors of variances.
 
-#' @srrstats {BS1.3} `?smc_control` and `?mcmc_control`; `?convergence`.
-#' @srrstats {BS1.3a} `?update.kb_mcmc`, `?update.kb_srvm` and `?update.kb_kgs`,
-#'   with examples.
-#' @srrstats {BS1.3b} `method` of `srvm()` and `kgs()` chooses the sampler.
-#' @srrstats {BS2.6} Each setting has a range.
-#' @noRd
-NULL
-
 # Sequential Monte Carlo ------------------------------------------------------
 
 #' Settings of the sequential Monte Carlo sampler

@@ -1,15 +1,6 @@
 # Chains that continue until they have converged: the thresholds, and the loop
 # of update(until = ).
 
-#' @srrstats {BS4.4} `update(until = convergence())` stops when chains have
-#'   converged.
-#' @srrstats {RE3.2} The defaults of `convergence()` and the thresholds of
-#'   warnings are documented, with their source.
-#' @srrstats {RE3.3} `convergence(rhat = , ess = )` sets the thresholds of a
-#'   run; `diagnostics()` has the figures for any other.
-#' @noRd
-NULL
-
 #' Criteria for convergence of chains
 #'
 #' Thresholds for `update(fit, until = convergence())`, see

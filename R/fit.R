@@ -1,27 +1,5 @@
 # Generics and methods that all engines share.
 
-#' @srrstats {BS5.1} The mould in the fit has columns, kinds, levels and numbers
-#'   of rows.
-#' @srrstats {BS5.2} `rstantools::prior_summary()` and `fit$settings`.
-#' @srrstats {BS6.0} `print()` of each engine.
-#' @srrstats {BS6.4} `summary()` of each engine.
-#' @srrstats {RE4.0} Fits have the class of their engine, and all of them
-#'   `kb_fit`.
-#' @srrstats {RE4.2} `coef()` of each engine; where a mean of coefficients has
-#'   no meaning, of a draw.
-#' @srrstats {RE4.5} `nobs()`.
-#' @srrstats {RE4.7} `diagnostics()`, `ess()`.
-#' @srrstats {RE4.8} `augment()` has the response, the mould in the fit its name
-#'   and levels.
-#' @srrstats {RE4.9} `fitted()` and `augment()`.
-#' @srrstats {RE4.10} `residuals()`, whose page says what they are for numbers
-#'   and for classes.
-#' @srrstats {RE4.11} `rstantools::bayes_R2()`, `logLik()`, `loo::loo()`.
-#' @srrstats {RE4.17} `print()` of each engine.
-#' @srrstats {RE4.18} `summary()` of each engine.
-#' @noRd
-NULL
-
 #' Extract results from a fit
 #'
 #' @aliases kb_fit

@@ -63,20 +63,3 @@ when_loaded <- function(package, f) {
   setHook(packageEvent(package, "onLoad"), function(...) f())
 }
 
-#' @srrstats {G2.0a} The help pages give the length of each argument.
-#' @srrstats {G2.1a} They give its type; the section on data says what columns
-#'   may be.
-#' @srrstats {G2.3b} The section on strings says that they are case sensitive.
-#' @srrstats {G2.9} What loses information (novel levels, units of time, the
-#'   order of factors) is a warning or a message, or an error (other columns);
-#'   what adds some (indicators of strings, names of columns without any) is
-#'   said in the section on data.
-#' @srrstats {RE1.2} The section on data, and `x` and `data` of each help page.
-#' @srrstats {RE1.3a} The section on data says which results have names of rows
-#'   and which have none.
-#' @srrstats {RE4.14} Intervals and standard deviations hold for new rows
-#'   wherever they are: `predict(interval = )`, `kbr_forecast()`.
-#' @srrstats {RE4.15} The section on places far from the data says how wide
-#'   intervals get; tests show it.
-#' @noRd
-NULL

@@ -1,21 +1,5 @@
 # Have chains mixed? Monitored quantities, the worst of them, and the warning.
 
-#' @srrstats {BS4.3} R-hat and effective sample sizes after Vehtari and others
-#'   (2021), equal to those of package posterior.
-#' @srrstats {BS4.5} Warnings of chains that have not converged say what helps:
-#'   more iterations, more moves.
-#' @srrstats {BS5.3} `diagnostics()`, `ess()`, `glance()`, `print()`.
-#' @srrstats {BS5.4} `diagnostics()` names each figure; `?evidence` says what
-#'   they are.
-#' @srrstats {BS5.5} `diagnostics()` and a warning of class
-#'   `kb_warning_convergence`.
-#' @srrstats {RE3.0} Chains that have not mixed warn (`kb_warning_convergence`),
-#'   so do particles that have collapsed (`kb_warning_low_ess`).
-#' @srrstats {RE3.1} The warnings have classes to be muffled by; the figures
-#'   stay in `diagnostics()`.
-#' @noRd
-NULL
-
 #' @export
 warn_quality.kb_mcmc <- function(fit, since = 0L) {
   if (fit$status != "complete") {

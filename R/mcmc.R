@@ -1,13 +1,6 @@
 # Code shared by fits of Markov chains (class kb_mcmc): the run, mixing,
 # update().
 
-#' @srrstats {BS1.4} `?convergence` has an example with and one without a check
-#'   of convergence.
-#' @srrstats {BS2.8} `update()` goes on where a run ended; checkpoints;
-#'   `reference` for frozen settings.
-#' @noRd
-NULL
-
 # The run ---------------------------------------------------------------------
 
 chain_length <- function(fit) fit$control$warmup + fit$control$iter

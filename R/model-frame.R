@@ -1,11 +1,5 @@
 # The training rows as evaluated by a formula: terms, model frame, model matrix.
 
-#' @srrstats {RE4.4} `formula()` and `terms()`.
-#' @srrstats {RE4.13} `model.frame()` and `model.matrix()`; the mould has kinds
-#'   and levels of the predictors.
-#' @noRd
-NULL
-
 #' Formula, terms and rows of a fit
 #'
 #' @param x,object,formula A fit of [srvm()], [bark()], [kgs()] or [kbr()].

@@ -1,18 +1,6 @@
 # Columns of the mould: what fitting records about each predictor, for reading
 # new data.
 
-#' @srrstats {G2.4} Columns become numbers, by what they are.
-#' @srrstats {G2.4a} Counts become integers in `check_count()`.
-#' @srrstats {G2.4b} Integers and logicals become doubles by `as.double()`.
-#' @srrstats {G2.4c} Levels become strings by `as.character()`.
-#' @srrstats {G2.4d} Strings become factors with the levels of the fit.
-#' @srrstats {G2.4e} Factors become indicators, responses class numbers.
-#' @srrstats {G2.11} Columns are read by type; dates and times are numbers.
-#' @srrstats {G2.12} List columns are errors that name them.
-#' @srrstats {RE4.16} Novel levels in `predict()` are a warning and give `NA`.
-#' @noRd
-NULL
-
 # Numbers to a model, told once in fitting: days, seconds, or the unit that a
 # difference has
 is_time <- function(v) inherits(v, c("Date", "POSIXt", "difftime"))

@@ -1,10 +1,5 @@
 # Formulas of the mould: read, checked, and evaluated by base R.
 
-#' @srrstats {RE1.0} Fit functions have formula methods.
-#' @srrstats {RE1.1} Base R evaluates them; what is different is in `?srvm`.
-#' @noRd
-NULL
-
 #' Check a formula and take it apart
 #'
 #' @param many May the response have several columns, `a + b ~ x`?

@@ -1,12 +1,5 @@
 # Responses of the rows: checks, and the stored form.
 
-#' @srrstats {G2.2} Several columns are an error where one is wanted.
-#' @srrstats {G2.5} Ordered factors are ordered classes to `bark()`, see
-#'   `?bark`; `?srvm` and `?kgs` say what the levels mean.
-#' @srrstats {G2.6} A vector and a matrix or table of one column are the same.
-#' @noRd
-NULL
-
 outcome_kinds <- c(
   "numeric", "factor", "ordered", "either", "any", "matrix", "binomial",
   "number", "trials", "interval"

@@ -4,13 +4,6 @@
 # infinite values, levels, matching by position) is handled in the same way for
 # every engine, in tables.R, mould-columns.R and mould-response.R.
 
-#' @srrstats {G2.8} Formulas, matrices, data frames and vectors go this one way.
-#' @srrstats {BS2.1} Predictors, response and weights must have as many rows.
-#' @srrstats {RE2.0} Indicators: `?srvm`; `scale = FALSE` leaves data untouched.
-#' @srrstats {RE2.2} Rows without a response are left out and can be predicted.
-#' @noRd
-NULL
-
 #' Mould a formula and a data frame
 #'
 #' @param outcome The response of the engine, "numeric", "factor" or "ordered",

@@ -1,21 +1,6 @@
 # Code shared by the plots of engines: arguments, and pictures of several
 # engines.
 
-#' @srrstats {BS6.1} `plot()` of each engine.
-#' @srrstats {BS6.2} `plot(type = "trace")`: the warmup is not kept, and the
-#'   axis says that it begins after it.
-#' @srrstats {BS6.3} `plot(type = "k")` and `plot()`; bayesplot takes
-#'   `as_draws()`.
-#' @srrstats {RE6.0} `plot()` of each engine.
-#' @srrstats {RE6.1} They are methods of `plot()`.
-#' @srrstats {RE6.2} The default is the curve of fitted values with bands, or
-#'   observed against fitted responses with intervals.
-#' @srrstats {RE6.3} The curve ends where the data end: nothing extrapolated is
-#'   drawn with it. Forecasts of `kbr_forecast()` are objects with a plot of
-#'   their own.
-#' @noRd
-NULL
-
 # Arguments --------------------------------------------------------------------
 
 # Titles, limits and axes only: the others would be ignored by some types

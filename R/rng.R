@@ -1,14 +1,6 @@
 # R's generator: used for one number per fit (the seed of the C++ streams) and
 # for the simulators. Nothing else in the package draws from it.
 
-#' @srrstats {BS2.9} Each chain has a stream of its own, made from the seed and
-#'   its number.
-#' @srrstats {BS2.10} One seed serves all chains, so that none can be given
-#'   twice.
-#' @srrstats {BS5.0} `fit$seed`, from which all streams follow.
-#' @noRd
-NULL
-
 # Evaluate an expression under a seed, leaving the caller's generator alone
 #
 # The kind of generator is pinned, so that a seed gives the same numbers

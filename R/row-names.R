@@ -1,10 +1,5 @@
 # Row names: from the data to results.
 
-#' @srrstats {RE1.3} Names of rows, columns and levels go from the data to
-#'   results.
-#' @noRd
-NULL
-
 # The row names of the data, or NULL
 #
 # Numbers do not count as names: they come from the order of a table ("5.1" from

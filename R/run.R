@@ -3,12 +3,6 @@
 # and takes its state. Progress, interrupts, time limits and checkpoints are
 # handled only here, workers only in run-workers.R.
 
-#' @srrstats {BS2.12} `progress` shows a bar, by default in interactive
-#'   sessions.
-#' @srrstats {BS2.13} `progress = FALSE` silences it and leaves warnings.
-#' @noRd
-NULL
-
 #' Open a run: a handle that lives within one call
 #' @param index Which of the engine's independent runs.
 #' @param state A state to continue from, or NULL.

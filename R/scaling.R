@@ -1,11 +1,6 @@
 # Standardisation of predictors and response, learned once, at the first call,
 # and stored in the fit: later rows use the same numbers.
 
-#' @srrstats {RE2.3} `scale` and `intercept` of the fit functions.
-#' @srrstats {RE4.12} The scaling is part of the fit and undone in all it gives.
-#' @noRd
-NULL
-
 #' Learn the scaling
 #'
 #' @param x Numeric matrix, n x p; `y` numeric vector or factor of length n.

@@ -1,11 +1,5 @@
 # srvm(): the sequential relevance vector machine.
 
-#' @srrstats {RE1.4} Details of each help page: normal or t noise, independent
-#'   rows; `kb_warning_offset` where there is no intercept and the response is
-#'   far from 0.
-#' @noRd
-NULL
-
 #' Sequential Bayesian kernel regression
 #'
 #' `srvm()` fits the sparse kernel regression of Vermaak, Godsill and Doucet

@@ -6,24 +6,6 @@
 # kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
 # the columns of the fit), kb_error_missing, kb_error_infinite, kb_error_rows.
 
-#' @srrstats {G2.7} Matrices, data frames, tibbles and others that inherit from
-#'   them, vectors; `kbr_chunks()` takes arrow Datasets.
-#' @srrstats {G2.10} Columns are taken by `[[` and `drop = FALSE`, so that
-#'   tibbles and data frames are the same.
-#' @srrstats {G2.13} Missing values are found before any engine sees the data.
-#' @srrstats {G2.14} `na.action` of all fit functions.
-#' @srrstats {G2.14a} `na.action = "fail"` names rows and columns.
-#' @srrstats {G2.14b} `na.action = "omit"`, the default, leaves rows out with a
-#'   message; the fit knows which.
-#' @srrstats {G2.15} No function assumes complete data: fit functions check
-#'   them, rows with `NA` predict `NA`.
-#' @srrstats {G2.16} `Inf` and `NaN` are errors that name the column.
-#' @srrstats {BS3.0} Help pages of all fit functions say what happens to missing
-#'   values, under `na.action`.
-#' @srrstats {RE2.1} `na.action` for `NA`; `Inf` and `NaN` are errors.
-#' @noRd
-NULL
-
 #' An error about an argument: "`data` must have rows."
 #'
 #' @param arg Its name for the user.

@@ -1,9 +1,5 @@
 # Traces of chains, alone and with the densities of their draws beside them.
 
-#' @srrstats {BS6.5} `plot(type = "trace_density")` and `autoplot()`.
-#' @noRd
-NULL
-
 # Draws of these quantities: parameters, or other monitored quantities
 traced <- function(fit, names) {
   chains <- chain_matrices(fit)

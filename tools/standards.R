@@ -1,6 +1,6 @@
 # The standards of rOpenSci's statistical software review (general, Bayesian,
-# regression) and the tags in R/ and tests/testthat/ that say where each is met,
-# or why it is not applicable. STANDARDS.md lists the tags.
+# regression). standards.csv says how each is met and in which file, or why it is
+# not applicable; STANDARDS.md is made from it.
 
 # https://stats-devguide.ropensci.org, March 2026.
 standards <- list(
@@ -28,58 +28,39 @@ standards <- list(
   )
 )
 
-#' The tags: data frame of `standard`, `met`, `text` and `file`
-read_tags <- function(root) {
-  files <- c(
-    list.files(file.path(root, "R"), "[.]R$"),
-    list.files(file.path(root, "tests", "testthat"), "[.]R$")
+#' The rows: data frame of `standard`, `met`, `text` and `file`, "" where no single
+#' file meets a standard
+read_standards <- function(root) {
+  rows <- utils::read.csv(file.path(root, "tools", "standards.csv"),
+    encoding = "UTF-8", na.strings = character(), colClasses = "character"
   )
-  folders <- ifelse(grepl("^(test|helper)-", files), "tests/testthat", "R")
-  do.call(rbind, Map(
-    tags_in, file.path(root, folders, files), file.path(folders, files)
-  ))
+  rows$met <- rows$met == "yes"
+  rows
 }
 
-#' A tag continues in the indented lines below it
-tags_in <- function(path, file) {
-  lines <- readLines(path, encoding = "UTF-8")
-  start <- grep("^#' @srrstats", lines)
-  texts <- vapply(start, function(i) {
-    rest <- lines[-seq_len(i)]
-    more <- cumsum(!grepl("^#'   ", rest)) == 0
-    paste(c(lines[[i]], sub("^#'   ", "", rest[more])), collapse = " ")
-  }, "")
-  form <- "^#' @srrstats(NA)? [{]([A-Z]+[0-9]+[.][0-9]+[a-z]?)[}] (.+)$"
-  odd <- texts[!grepl(form, texts)]
-  if (length(odd) > 0) stop("no tag of a standard: ", odd[[1]])
-  data.frame(
-    standard = sub(form, "\\2", texts), met = sub(form, "\\1", texts) == "",
-    text = sub(form, "\\3", texts), file = rep(file, length(texts))
-  )
-}
-
-#' Problems with the tags: strings, none if all is well
-tag_problems <- function(tags, known = unlist(standards, use.names = FALSE)) {
+#' Problems with the rows: strings, none if all is well
+standard_problems <- function(rows, known = unlist(standards, use.names = FALSE)) {
   say <- function(what, which) {
     if (length(which) > 0) paste0(what, ": ", toString(which))
   }
   c(
-    say("no tag", setdiff(known, tags$standard)),
-    say("two tags", unique(tags$standard[duplicated(tags$standard)])),
-    say("no such standard", setdiff(tags$standard, known))
+    say("no row", setdiff(known, rows$standard)),
+    say("two rows", unique(rows$standard[duplicated(rows$standard)])),
+    say("no such standard", setdiff(rows$standard, known))
   )
 }
 
 #' The lines of STANDARDS.md
-standards_page <- function(tags) {
+standards_page <- function(all) {
   section <- function(name) {
-    rows <- tags[match(standards[[name]], tags$standard), ]
+    rows <- all[match(standards[[name]], all$standard), ]
     c(
-      paste("##", name), "", "| Standard | State | How, or why not | Tag |",
+      paste("##", name), "", "| Standard | State | How, or why not | File |",
       "|---|---|---|---|",
       sprintf(
-        "| %s | %s | %s | `%s` |", rows$standard,
-        ifelse(rows$met, "met", "not applicable"), rows$text, rows$file
+        "| %s | %s | %s | %s |", rows$standard,
+        ifelse(rows$met, "met", "not applicable"), rows$text,
+        ifelse(nzchar(rows$file), sprintf("`%s`", rows$file), "")
       ), ""
     )
   }
@@ -88,9 +69,8 @@ standards_page <- function(tags) {
     "The standards of rOpenSci's",
     "[Statistical Software Peer Review](https://stats-devguide.ropensci.org),",
     "general (G), Bayesian (BS) and regression (RE), one by one: how each is",
-    "met, or why it is not applicable. The sentences are tags (`@srrstats`,",
-    "`@srrstatsNA`) in the files named last; `tools/document.R` collects them",
-    "here. Test files are those of `tests/testthat`.", "",
+    "met, or why it is not applicable. `tools/document.R` makes this page from",
+    "`tools/standards.csv`.", "",
     unlist(lapply(names(standards), section))
   )
   lines[-length(lines)]

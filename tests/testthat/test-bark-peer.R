@@ -3,10 +3,6 @@
 # phi is 1 / phi; here it is Ga(0.5, 0.05), and the peer's draws get weights
 # phi^0.5 exp(-0.05 phi). Both packages standardise x and y.
 
-#' @srrstats {G5.4b} The package bark; kernlab in `test-kernel.R`.
-#' @noRd
-NULL
-
 peer_data <- function(n = 60) {
   withr::with_seed(11, {
     x <- matrix(stats::rnorm(2 * n), n)

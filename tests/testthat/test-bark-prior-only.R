@@ -5,11 +5,6 @@
 # leave the full set too rarely, without their densities or with a_p for b_p,
 # births with J for J + 1; moves to near rows without the ratio of proposals.
 
-#' @srrstats {BS7.0} Parameters of the prior come back from runs without data.
-#' @srrstats {BS7.1} So does the prior itself.
-#' @noRd
-NULL
-
 prior_only_scores <- function(type, alpha) {
   more <- if (bark_selects(type)) list(selection = c(1.5, 1))
   prior <- do.call(bark_prior_paper, c(list(type,

@@ -1,12 +1,3 @@
-#' @srrstats {G5.2} Every condition has a class, and a test of it; so have the
-#'   `*-input` files.
-#' @srrstats {G5.2a} Messages are composed of the argument, what came and what
-#'   was wanted, so that each says where it comes from.
-#' @srrstats {G5.2b} Tests compare classes and the words that matter; messages
-#'   are composed, so that all words are not compared.
-#' @noRd
-NULL
-
 test_that("kb_abort and kb_warn give classed conditions", {
   expect_error(kb_abort("no", "thing"), class = "kb_error_thing")
   expect_error(kb_abort("no", "thing"), class = "kb_error")

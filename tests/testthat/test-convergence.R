@@ -1,13 +1,5 @@
 # Chains that run until they have converged.
 
-#' @srrstats {BS1.5} R-hat and effective sample sizes end runs apart from each
-#'   other.
-#' @srrstats {BS4.6} Draws are identical to those of a run of the same length,
-#'   means agree (an extended test) with those of runs of a fixed length.
-#' @srrstats {BS4.7} Harder thresholds make longer runs.
-#' @noRd
-NULL
-
 line <- sim_sinc(30, seed = 1)
 
 batch <- function(iter, chains = 2, ...) {

@@ -2,19 +2,6 @@
 # of the size of rounding, none at all, predictors that copy each other, more
 # rows, places far from the rows.
 
-#' @srrstats {G5.7} Errors fall as rows are added.
-#' @srrstats {G5.9} Rounding here, seeds in the tests of calibration.
-#' @srrstats {G5.9a} Noise of the size of rounding.
-#' @srrstats {BS7.3} Values of a kernel that are asked for, and memory, grow
-#'   with the rows as the help pages say. Times are measured in `tools/bench/`
-#'   and not asserted.
-#' @srrstats {RE7.0} Predictors that copy each other.
-#' @srrstats {RE7.1} Responses without noise.
-#' @srrstats {RE7.4} Bands, probabilities and forecasts are the less certain the
-#'   farther.
-#' @noRd
-NULL
-
 control <- mcmc_control(chains = 2, warmup = 100, iter = 200)
 quiet <- function(expr) suppressWarnings(expr)
 

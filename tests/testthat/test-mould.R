@@ -1,13 +1,3 @@
-#' @srrstats {G5.8} Edges of the data; also in `test-srvm-input.R`,
-#'   `test-kgs-input.R` and `test-kbr-input.R`.
-#' @srrstats {G5.8a} Zero rows and zero columns.
-#' @srrstats {G5.8b} Types that are no predictors or responses.
-#' @srrstats {G5.8c} Constant columns, columns of `NA`.
-#' @srrstats {G5.8d} More columns than rows.
-#' @srrstats {BS2.1a} Responses and weights of another length than the rows.
-#' @noRd
-NULL
-
 d <- data.frame(
   y = c(1.5, 2, 3, 5, 4), v = c(1, 4, 2, 8, 6), w = c(3L, 1L, 2L, 5L, 4L),
   f = factor(c("a", "b", "a", "c", "b")),

@@ -1,9 +1,5 @@
 # Names of rows, from the data to results.
 
-#' @srrstats {RE7.2} Names of rows in results of all engines.
-#' @noRd
-NULL
-
 named <- sim_sinc(24, seed = 1)
 rownames(named) <- paste0("case ", letters[1:24])
 names_of <- rownames(named)

@@ -1,8 +1,3 @@
-#' @srrstats {BS7.4} Predictions are in the units of the response.
-#' @srrstats {BS7.4a} With `scale` on and off.
-#' @noRd
-NULL
-
 test_that("columns and response get mean 0 and sd 1", {
   x <- cbind(a = c(1, 5, 9, 2), b = c(-3, 0, 1, 1))
   y <- c(10, 20, 15, 0)

@@ -1,17 +1,4 @@
-# The tags of standards. Needs the source tree: an installed package has neither
-# comments nor tools/.
-
-#' @srrstats {G3.0} Numbers are compared for equality only where they are copies
-#'   of each other (duplicated rows).
-#' @srrstats {G5.0} Boston, iris, Sonar, and simulators with a known truth.
-#' @srrstats {G5.1} `sim_*()`, `camera_data()` and `inst/extdata` are there for
-#'   users.
-#' @srrstats {G5.5} Seeds are fixed, see `tests/README.md`.
-#' @srrstats {G5.10} `KERNELBAYES_EXTENDED_TESTS=true`, or `Rscript tools/test.R
-#'   --extended`.
-#' @srrstats {G5.12} `tests/README.md` and CONTRIBUTING.md.
-#' @noRd
-NULL
+# tools/standards.csv. Needs the source tree: an installed package has no tools/.
 
 root <- normalizePath(file.path("..", ".."))
 script <- file.path(root, "tools", "standards.R")
@@ -19,53 +6,33 @@ skip_if_not(file.exists(script), "no source tree")
 tools <- new.env()
 sys.source(script, tools)
 
-test_that("every standard has one tag, and every tag is a standard", {
+test_that("every standard has one row, whose file exists", {
   expect_identical(lengths(tools$standards), c(
     General = 68L, Bayesian = 56L, Regression = 48L
   ))
-  expect_null(tools$tag_problems(tools$read_tags(root)))
+  rows <- tools$read_standards(root)
+  expect_null(tools$standard_problems(rows))
+  files <- setdiff(rows$file, "")
+  expect_identical(files[!file.exists(file.path(root, files))], character())
+  expect_true(all(nzchar(rows$text)))
+  expect_identical(unique(rows$file[!rows$met]), "")
 })
 
-test_that("missing, duplicate and unknown tags are noticed", {
-  tags <- tools$read_tags(root)
-  expect_match(tools$tag_problems(tags[tags$standard != "G5.9a", ]), "G5.9a")
-  twice <- rbind(tags, tags[tags$standard == "BS4.4", ])
-  expect_identical(tools$tag_problems(twice), "two tags: BS4.4")
-  tags$standard[tags$standard == "RE7.4"] <- "RE7.9"
+test_that("missing, duplicate and unknown rows are noticed", {
+  rows <- tools$read_standards(root)
+  expect_match(tools$standard_problems(rows[rows$standard != "G5.9a", ]), "G5.9a")
+  twice <- rbind(rows, rows[rows$standard == "BS4.4", ])
+  expect_identical(tools$standard_problems(twice), "two rows: BS4.4")
+  rows$standard[rows$standard == "RE7.4"] <- "RE7.9"
   expect_identical(
-    tools$tag_problems(tags),
-    c("no tag: RE7.4", "no such standard: RE7.9")
+    tools$standard_problems(rows),
+    c("no row: RE7.4", "no such standard: RE7.9")
   )
 })
 
-test_that("tags are read to the end of their lines", {
-  file <- withr::local_tempfile(lines = c(
-    "#' @srrstats {G1.0} One", "#'   and more.", "#' @srrstatsNA {G1.1} Two.",
-    "#' @noRd", "NULL"
-  ))
-  expect_identical(tools$tags_in(file, "R/a.R"), data.frame(
-    standard = c("G1.0", "G1.1"), met = c(TRUE, FALSE),
-    text = c("One and more.", "Two."), file = "R/a.R"
-  ))
-  writeLines("#' @srrstats G1.0 No braces.", file)
-  expect_error(tools$tags_in(file, "R/a.R"), "no tag of a standard")
-})
-
-test_that("STANDARDS.md agrees with the tags", {
+test_that("STANDARDS.md agrees with the rows", {
   expect_identical(
     readLines(file.path(root, "STANDARDS.md"), encoding = "UTF-8"),
-    tools$standards_page(tools$read_tags(root))
-  )
-})
-
-test_that("standards that do not apply are in one block that says so", {
-  tags <- tools$read_tags(root)
-  expect_identical(unique(tags$file[!tags$met]), "R/srr-standards.R")
-  lines <- readLines(file.path(root, "R", "srr-standards.R"))
-  expect_lt(
-    grep("^#' NA_standards$", lines), min(grep("^#' @srrstatsNA", lines))
-  )
-  expect_lt(
-    max(grep("^#' @srrstats ", lines)), grep("^#' NA_standards$", lines)
+    tools$standards_page(tools$read_standards(root))
   )
 })

@@ -7,17 +7,6 @@
 # prior's other kind of centres, and with a noise variance 10% too large. Finer
 # faults (m for m' in one factor) are left to the exact tests.
 
-#' @srrstats {G5.6} Parameters drawn from the prior are recovered;
-#'   `test-bark-calibration.R` and `test-kgs-calibration.R` do the same.
-#' @srrstats {G5.6a} Ranks have a stated null distribution and threshold.
-#' @srrstats {G5.6b} Many data sets, each with a seed of its own.
-#' @srrstats {G5.9b} Each data set has a seed of its own, and ranks would show a
-#'   seed that matters; `order_spread()` and R-hat measure it.
-#' @srrstats {BS4.2} Simulation-based calibration; Geweke tests in
-#'   `test-bark-geweke.R`.
-#' @noRd
-NULL
-
 samplers <- list(
   adapted = function(x, y, prior, seed) {
     control <- smc_control(1000, 3)

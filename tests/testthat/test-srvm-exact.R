@@ -2,17 +2,6 @@
 # first its proposal and weight as pure functions, then whole runs at Monte
 # Carlo level.
 
-#' @srrstats {G5.3} Tests of predictions and draws compare all values with exact
-#'   ones.
-#' @srrstats {G5.4} Answers are compared with exact ones first.
-#' @srrstats {G5.4a} Enumeration, quadrature and plain R: here, and in
-#'   `helper-enumerate.R`, `test-bark-core.R`, `test-kgs-exact.R`,
-#'   `test-kbr-exact.R`.
-#' @srrstats {BS7.2} The posterior is compared with enumeration; so are those of
-#'   `test-kgs-exact.R` and `test-kbr-exact.R`.
-#' @noRd
-NULL
-
 x_plain <- c(0.3, -1.7, 2.1, -0.4, 1.2, -2.6, 0.8)
 x_repeated <- c(0.3, -1.7, 0.3, 2.1, -0.4, 1.2, -1.7)
 y <- c(1.05, 0.21, -0.32, 0.86, 0.55, -0.17, 0.71)

@@ -1,10 +1,5 @@
 # The methods of a fit: shapes, units, and their numbers computed by hand.
 
-#' @srrstats {RE7.3} Accessors, here and in `test-bark-methods.R`,
-#'   `test-kgs-methods.R` and `test-kbr-methods.R`.
-#' @noRd
-NULL
-
 data <- sim_sinc(30, seed = 41)
 quick <- smc_control(particles = 40, n_moves = 2)
 
