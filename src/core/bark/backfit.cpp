@@ -7,8 +7,7 @@
 #include "row_parts.hpp"
 #include "variance_proposal.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 Backfit::Backfit(State& state, Rng& rng)
     : data_(&state.data()),
@@ -238,5 +237,4 @@ bool try_scales(Backfit&, const ScaleChange&, double, double, Rng&) {
   throw std::logic_error("backfitting needs kernels with their own scales");
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -3,8 +3,7 @@
 #include "scale_proposals.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// A state with its coefficients, in which a move of one kernel integrates out
 /// the coefficient of that kernel only, given the others (Bayesian backfitting;
@@ -115,5 +114,4 @@ bool move_kernel(Backfit& state, int j, const Place& place, double log_proposal,
 bool try_scales(Backfit& state, const ScaleChange& change, double log_ratio,
                 double power, Rng& rng);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

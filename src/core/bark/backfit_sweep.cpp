@@ -6,8 +6,7 @@
 
 #include "moves_of_one.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 bool backfits(const Data& data, const Prior& prior) {
   return data.n() >= data.many_rows && prior.own_scales && !prior.clustered() &&
@@ -49,5 +48,4 @@ void Sweep::give(Backfit& fit, State& state, Rng& rng) {
   fit.give(state, draw_noise(state, fit.residuals(), rng));
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -1,8 +1,7 @@
 #include "moves.hpp"
 #include "variance_proposal.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 Slot with_copy(const Slot& slot, double varphi, bool collapsed) {
   Slot out = slot;
@@ -70,5 +69,4 @@ bool birth_death_move(State& state, double power, Rng& rng) {
   return death(state, power, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

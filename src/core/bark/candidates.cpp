@@ -3,8 +3,7 @@
 #include "moves.hpp"
 #include "variance_proposal.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -182,5 +181,4 @@ void Candidates::add(State& state, int i, const Slot& slot) {
   occupied_[i] = 1;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

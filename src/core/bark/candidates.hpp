@@ -2,8 +2,7 @@
 
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Places to which kernels may move, with everything needed to weigh them: a
 /// uniform subset of the locations that contains the occupied ones or, for
@@ -52,5 +51,4 @@ class Candidates {
   Eigen::VectorXd weights_, exponents_of_weights_;  // see weigh()
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

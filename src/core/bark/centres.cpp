@@ -4,8 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 CentrePrior::CentrePrior(std::vector<double> weights)
     : probability_(std::move(weights)) {
@@ -33,5 +32,4 @@ int CentrePrior::draw(int n, Rng& rng) const {
   return static_cast<int>(found - cumulative_.begin());
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

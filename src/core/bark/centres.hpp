@@ -3,8 +3,7 @@
 #include <kernelbayes/rng.hpp>
 #include <vector>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Probabilities of the locations of kernels: the intercept, then the rows of
 /// x. With J ~ Po(nu) copies, their numbers of copies are independent, Po(nu
@@ -31,5 +30,4 @@ class CentrePrior {
   std::vector<double> probability_, log_probability_, cumulative_;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

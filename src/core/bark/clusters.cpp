@@ -7,8 +7,7 @@
 #include "kernelbayes/constants.hpp"
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -243,5 +242,4 @@ void concentration_move(State& state, Rng& rng) {
   set_concentration(state, values[i]);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

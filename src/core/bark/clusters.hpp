@@ -2,8 +2,7 @@
 
 #include "scale_proposals.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Clustered scales: kernels of a cluster have the same ones. Which kernels are
 /// together is a draw from a Chinese restaurant process whose concentration is
@@ -29,5 +28,4 @@ std::vector<int> cluster_of(const State& state, int j);
 bool change_cluster(State& state, const std::vector<int>& cluster,
                     const ScaleProposal& next, double power, Rng& rng);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

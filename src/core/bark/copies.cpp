@@ -1,7 +1,6 @@
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -61,5 +60,4 @@ bool rescale_move(State& state, double, Rng& rng) {
   return true;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

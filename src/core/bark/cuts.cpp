@@ -1,8 +1,7 @@
 // Cut points between ordered classes: (B48), (B53).
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 double log_prior_gaps(const std::vector<double>& log_gaps) {
   double sum = 0;
@@ -82,5 +81,4 @@ std::vector<char> cuts_move(State& state, const std::vector<double>& steps,
   return moved;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -2,8 +2,7 @@
 // each uniform on the sphere. Both moves: (B44).
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -65,5 +64,4 @@ void draw_prior_directions(State& state, Rng& rng) {
   state.set_directions(out);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -136,5 +135,4 @@ void TermDraws::transfer(Archive& archive) {
   archive.optional(!slope_sd.empty(), "slope_sd", slope_sd);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -3,8 +3,7 @@
 #include "core/archive.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 class GlmState;
 
@@ -44,5 +43,4 @@ struct TermDraws {
   void transfer(Archive& archive);
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -3,8 +3,7 @@
 #include <cmath>
 #include <kernelbayes/rng.hpp>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// The angles of elliptical slice sampling (Murray, Adams and MacKay, 2010):
 /// `take(cos, sin)` moves to the point at an angle if it is in the slice, and
@@ -22,5 +21,4 @@ bool slice_ellipse(Take take, Rng& rng) {
   return false;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -5,8 +5,7 @@
 
 #include "largest.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 Fields::Fields(const Data& data, const Prior& prior, const Classes& classes)
     : classes_(&classes) {
@@ -73,5 +72,4 @@ double class_log_likelihood(const Fields& fields, const Eigen::MatrixXd& f) {
   return sum;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -2,8 +2,7 @@
 
 #include "open.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Classes of the rows, from 0.
 struct Classes {
@@ -61,5 +60,4 @@ void draw_latent(Fields& fields, Rng& rng);
 /// log p(classes | f), f without the offset, a column per class.
 double class_log_likelihood(const Fields& fields, const Eigen::MatrixXd& f);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

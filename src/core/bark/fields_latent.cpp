@@ -3,8 +3,7 @@
 
 #include "fields.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -108,5 +107,4 @@ void latent_move(Fields& fields, Rng& rng) {
   }
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

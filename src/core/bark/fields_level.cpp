@@ -2,8 +2,7 @@
 
 #include "fields_magnitude.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 void FieldsDraws::transfer(Archive& archive) {
   archive.list("fields", fields.size(), [this](Archive& field, auto k) {
@@ -166,5 +165,4 @@ bool exchange(FieldsLevel& one, FieldsLevel& other, Rng& rng) {
   return true;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -2,8 +2,7 @@
 
 #include "level.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Draws of the field of each class, and the log likelihood of all classes
 /// given the coefficients.
@@ -64,5 +63,4 @@ class FieldsLevel {
 /// Proposes to exchange the fields of two levels: (B61).
 bool exchange(FieldsLevel& one, FieldsLevel& other, Rng& rng);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -3,8 +3,7 @@
 #include <kernelbayes/normal_cdf.hpp>
 #include <kernelbayes/truncated_normal.hpp>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 Magnitudes::Magnitudes(const Fields& fields, Rng& rng)
     : fields_(&fields),
@@ -88,5 +87,4 @@ void Magnitudes::finish(Fields& fields, Rng& rng) const {
   fields.set_responses(z);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

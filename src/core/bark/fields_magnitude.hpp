@@ -2,8 +2,7 @@
 
 #include "fields.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Multiplies all coefficients of a field by one factor, and every varphi with
 /// them, like magnitude_move() for two classes: latent responses are
@@ -41,5 +40,4 @@ class Magnitudes {
   bool ok_ = true;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

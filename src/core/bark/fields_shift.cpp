@@ -2,8 +2,7 @@
 // field k have the density of N(0, A_k^-1), A_k^-1 = I + K V K'.
 #include "fields.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -75,5 +74,4 @@ void latent_shift_move(Fields& fields, Rng& rng) {
   }
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -9,8 +9,7 @@
 #include "scale_proposals.hpp"
 #include "truncated_moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -157,5 +156,4 @@ template bool swap_move(GlmState&, double, Rng&);
 template bool flip_move(OpenState&, double, Rng&);
 template bool swap_move(OpenState&, double, Rng&);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -6,8 +6,7 @@
 #include "glm_likelihood.hpp"
 #include "normal_interval.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -126,5 +125,4 @@ LikelihoodPtr censored_extreme(const Data& data, const Prior& prior) {
   return std::make_unique<Censored<Extreme>>(data, prior);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

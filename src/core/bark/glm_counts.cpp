@@ -4,8 +4,7 @@
 #include "glm_likelihood.hpp"
 #include "logistic.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -101,5 +100,4 @@ LikelihoodPtr negative_binomial(const Data& data, const Prior&) {
   return std::make_unique<NegativeBinomial>(data);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -8,8 +8,7 @@
 #include "glm_level.hpp"
 #include "logistic.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 class FieldLikelihood : public GlmLikelihood {
  public:
@@ -151,5 +150,4 @@ double GlmFieldsLevel::observe() const {
   throw std::logic_error("this sampler has no ladder");
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

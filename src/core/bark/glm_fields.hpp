@@ -3,8 +3,7 @@
 #include "fields_level.hpp"
 #include "glm_state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Whether a row is of class k, given the functions of the other classes: a
 /// logit model with an offset, (B137).
@@ -65,5 +64,4 @@ class GlmFieldsLevel {
   GlmFields fields_;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -5,8 +5,7 @@
 #include "glm_state.hpp"
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -152,5 +151,4 @@ void GlmState::scale_groups(int factor, int l, TermValues& values, Rng& rng) {
   }
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 
 #include "moves_of_one.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng) {
   // The sweep is then a function of what is stored.
@@ -65,5 +64,4 @@ double GlmLevel::observe() const {
   throw std::logic_error("this sampler has no ladder");
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -3,8 +3,7 @@
 #include "glm_state.hpp"
 #include "level.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// All moves in turn, those of one kernel `rounds` times.
 void glm_sweep(GlmState& state, int rounds, Counts& counts, Rng& rng);
@@ -42,5 +41,4 @@ class GlmLevel {
   GlmState state_;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

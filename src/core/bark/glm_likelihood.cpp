@@ -4,8 +4,7 @@
 #include <map>
 #include <stdexcept>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 GlmLikelihood::GlmLikelihood(const Data& data)
     : constants_(Eigen::ArrayXd::Zero(data.y.size())) {
@@ -69,5 +68,4 @@ LikelihoodPtr make_likelihood(const Data& data, const Prior& prior) {
   return found->second(data, prior);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -7,8 +7,7 @@
 #include "likelihood.hpp"
 #include "model.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// The likelihood of a family whose responses have no latent normal form, with
 /// its parameters beside f. A family is one class here and one entry of
@@ -79,5 +78,4 @@ LikelihoodPtr log_variance(const Data& data, const Prior& prior);
 LikelihoodPtr censored_normal(const Data& data, const Prior& prior);
 LikelihoodPtr censored_extreme(const Data& data, const Prior& prior);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

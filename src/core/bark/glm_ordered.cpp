@@ -6,8 +6,7 @@
 #include "glm_likelihood.hpp"
 #include "normal_interval.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -86,5 +85,4 @@ LikelihoodPtr ordered_probit(const Data& data, const Prior&) {
   return std::make_unique<Ordered>(data);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -9,8 +9,7 @@
 #include "pool.hpp"
 #include "variance_proposal.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -351,5 +350,4 @@ bool try_scales(GlmState&, const ScaleChange&, double, double, Rng&) {
   throw std::logic_error("this sampler needs kernels with their own scales");
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

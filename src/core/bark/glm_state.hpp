@@ -5,8 +5,7 @@
 #include "scale_proposals.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// A sum of kernels with their own scales and terms beside it, all
 /// coefficients in the state, for the likelihood of any family. A move of one
@@ -121,5 +120,4 @@ bool try_shapes(GlmState& state, const std::vector<ShapePointer>& shapes,
 bool try_scales(GlmState& state, const ScaleChange& change, double log_ratio,
                 double power, Rng& rng);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

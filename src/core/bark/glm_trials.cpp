@@ -7,8 +7,7 @@
 #include "logistic.hpp"
 #include "normal_interval.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -92,5 +91,4 @@ LikelihoodPtr binomial_probit(const Data& data, const Prior&) {
   return std::make_unique<Probit>(data);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -8,8 +8,7 @@
 #include "logistic.hpp"
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -116,5 +115,4 @@ LikelihoodPtr log_variance(const Data& data, const Prior& prior) {
   return std::make_unique<LogScale>(data, prior);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

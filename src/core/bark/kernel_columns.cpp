@@ -6,8 +6,7 @@
 
 #include "row_parts.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -366,5 +365,4 @@ void KernelColumns::accept_proposal() {
   values_.swap(next_.values);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -3,8 +3,7 @@
 #include "places.hpp"
 #include "response.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// A change of scales: all logarithms shift by `shift`, then some are replaced.
 /// Unchanged ones need not be recomputed.
@@ -138,5 +137,4 @@ class KernelColumns {
   } next_;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -11,8 +11,7 @@
 #include <kernelbayes/normal_cdf.hpp>
 #include <limits>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -196,5 +195,4 @@ const std::vector<double>& Largest::operator()(const std::vector<double>& mean,
   return sums_;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -2,8 +2,7 @@
 
 #include <vector>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// For independent normal variables with these means and standard deviations:
 /// log of the probability that number k is the largest, to a relative 1e-8,
@@ -21,5 +20,4 @@ class Largest {
   std::vector<double> sums_, below_, density_;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -2,8 +2,7 @@
 
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -65,5 +64,4 @@ void draw_latent(State& state, Rng& rng) {
   draw_latent(state, Eigen::VectorXd::Zero(state.data().n()), rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -1,7 +1,6 @@
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 // z *= g and c *= g keep every z_i in its class. With the coefficients
 // integrated out and cut points fixed, g^2 ~ Ga(n / 2, Q / 2), Q = z'(I + K V
@@ -33,5 +32,4 @@ void latent_scale_move(State& state, Rng& rng) {
   state.set_response(g * response.plain());
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -1,7 +1,6 @@
 #include "level.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 std::vector<Rung> chain_rungs(int n_temps, double step, Family family,
                               bool prior_only) {
@@ -132,5 +131,4 @@ bool exchange(Level& one, Level& other, Rng& rng) {
   return exchange(one.state_, one.rung(), other.state_, other.rung(), rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -5,8 +5,7 @@
 #include "fields.hpp"
 #include "sweep.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// The log variance of noise that varies: the prior of its kernels, the normal
 /// one of its intercept, and its floor.
@@ -82,5 +81,4 @@ class Level {
   Sweep sweep_;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -2,8 +2,7 @@
 
 #include <Eigen/Core>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// log p(y | f) of all rows, a product over rows, and its derivatives by each
 /// f_i. Minus the second is not negative.
@@ -19,5 +18,4 @@ class Likelihood {
   virtual Derivatives derivatives(const Eigen::VectorXd& f) const = 0;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -2,8 +2,7 @@
 
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 double similarities(const Arithmetic& arithmetic,
                     const Eigen::VectorXd& exponents, int own, double sharpness,
@@ -40,5 +39,4 @@ bool local_move(State& state, double power, Rng& rng) {
   return move_kernel(state, j, column, log_ratio, power, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

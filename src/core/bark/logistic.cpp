@@ -1,7 +1,6 @@
 #include "logistic.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 using Array = Eigen::ArrayXd;
 
@@ -17,5 +16,4 @@ Logistic::Logistic(const Arithmetic& arithmetic, const Array& t)
                       log_sum.matrix());
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

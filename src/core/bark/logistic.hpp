@@ -4,8 +4,7 @@
 
 #include "../arithmetic.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// exp(-t), infinite only where it overflows.
 Eigen::ArrayXd exp_minus(const Arithmetic& arithmetic, const Eigen::ArrayXd& t);
@@ -17,5 +16,4 @@ struct Logistic {
   Logistic(const Arithmetic& arithmetic, const Eigen::ArrayXd& t);
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -2,8 +2,7 @@
 
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 double class_log_likelihood(const Data& data, const std::vector<double>& cuts,
                             const Eigen::VectorXd& f) {
@@ -57,5 +56,4 @@ bool magnitude_move(State& state, double step, Rng& rng) {
   return true;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

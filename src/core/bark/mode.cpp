@@ -3,8 +3,7 @@
 #include "../decompositions.hpp"
 #include "ellipse_slice.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -81,5 +80,4 @@ bool ellipse_move(const Likelihood& rows, const Mode& mode,
   return slice_ellipse(take, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 
 #include "likelihood.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// The mode of w ~ N(0, I) given responses with f = base + A w, and the
 /// Cholesky factor of minus the second derivative there. Newton's method starts
@@ -30,5 +29,4 @@ bool ellipse_move(const Likelihood& rows, const Mode& mode,
                   const Eigen::MatrixXd& a, const Eigen::VectorXd& base,
                   Standardised& state, Rng& rng);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -3,8 +3,7 @@
 #include "core/choose.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Moves that leave pi(theta) p(y | theta)^power invariant, coefficients
 /// integrated out: derivations/bark.md, sections 3 to 6. Each tries once; true
@@ -236,5 +235,4 @@ bool try_scales(State& state, const ScaleChange& change, double log_prior,
 bool try_shapes(State& state, std::vector<ShapePointer> shapes,
                 double log_ratio, double power, Rng& rng);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

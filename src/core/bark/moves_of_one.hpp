@@ -4,8 +4,7 @@
 
 #include "sweep.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 // Moves of the place of one kernel with its own scales and one copy, for a
 // state S with its coefficients, a Backfit or a GlmState. They end in
@@ -93,5 +92,4 @@ void move_pool(S& state, double power, Counts& counts, Rng& rng) {
   counts.note(kPoolStretch, pool_stretch_move(state, power, step, rng));
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

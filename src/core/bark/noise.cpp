@@ -1,7 +1,6 @@
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 // (B45): a symmetric step of log phi; its prior density is that of phi times
 // phi.
@@ -43,5 +42,4 @@ bool noise_gibbs(State& state, Rng& rng) {
   return true;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

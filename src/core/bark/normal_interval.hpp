@@ -4,8 +4,7 @@
 #include <cmath>
 #include <kernelbayes/normal_cdf.hpp>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// log P(from < z - f < to), z ~ N(f, 1), at ends that have f subtracted; its
 /// derivative by f, and minus the second one, between 0 and 1: (B90).
@@ -30,5 +29,4 @@ struct NormalInterval {
   }
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

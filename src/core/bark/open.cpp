@@ -6,8 +6,7 @@
 #include "moves.hpp"
 #include "normal_interval.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 double Intervals::log_likelihood(const Eigen::VectorXd& f) const {
   double sum = 0;
@@ -181,5 +180,4 @@ bool OpenState::change(const ScaleChange& change, double log_ratio, Rng& rng) {
   return true;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -7,8 +7,7 @@
 #include "scale_proposals.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// log(2 cosh(t)).
 inline double log_cosh(double t) {
@@ -159,5 +158,4 @@ bool try_scales(OpenState& state, const ScaleChange& change, double log_ratio,
 bool move_kernel(OpenState& state, int j, const Place& place, double log_ratio,
                  double power, Rng& rng);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

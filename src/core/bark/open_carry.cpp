@@ -3,8 +3,7 @@
 #include "moves.hpp"
 #include "open.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 void OpenState::hold(Rng& rng) {
   Held held{Eigen::VectorXd(size()), {}};
@@ -75,5 +74,4 @@ bool OpenState::ellipse(Rng& rng) {
   return true;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 #include "moves.hpp"
 #include "open.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -115,5 +114,4 @@ bool move_kernel(OpenState& state, int j, const Place& place, double log_ratio,
   return state.move(j, state.make_column(place), log_ratio, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

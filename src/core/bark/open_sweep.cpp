@@ -1,8 +1,7 @@
 // The part of a sweep with the coefficients in the state.
 #include "sweep.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 // The two halves need each other: trajectories and ellipses move the size of f,
 // and scales are free only if the coefficients are carried along.
@@ -62,5 +61,4 @@ void Sweep::scales(OpenState& open, bool flip, Counts& counts, Rng& rng) {
   counts.note(kOpenFlip, flip_move(open, 1, rng));
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

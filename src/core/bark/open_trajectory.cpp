@@ -3,8 +3,7 @@
 #include "moves.hpp"
 #include "open.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Position q: asinh(beta / width) of each slot, then the logarithms of the
 /// common scales that are included; equal ones are one.
@@ -144,5 +143,4 @@ OpenState::Followed OpenState::follow(double step, int steps, Rng& rng) {
   return {moved, std::min(1.0, std::exp(log_ratio))};
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

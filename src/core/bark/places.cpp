@@ -4,8 +4,7 @@
 #include "pool.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -101,5 +100,4 @@ std::vector<double> draw_scales(const Prior& prior,
   return out;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -5,8 +5,7 @@
 
 #include "model.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 class State;
 
@@ -65,5 +64,4 @@ std::vector<char> draw_included(const Prior& prior, int p, Rng& rng);
 std::vector<double> draw_scales(const Prior& prior,
                                 const std::vector<char>& included, Rng& rng);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

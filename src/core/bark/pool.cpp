@@ -5,8 +5,7 @@
 #include "kernelbayes/constants.hpp"
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -314,5 +313,4 @@ template bool pool_shift_move(GlmState&, double, double, Rng&);
 template bool pool_stretch_move(State&, double, double, Rng&);
 template bool pool_stretch_move(GlmState&, double, double, Rng&);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

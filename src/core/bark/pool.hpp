@@ -3,8 +3,7 @@
 #include "places.hpp"
 #include "scale_proposals.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Pooled scales: those of each kernel vary around common ones, by an amount
 /// that is learned, and each predictor has a learned probability of being in a
@@ -27,5 +26,4 @@ ScaleProposal pooled_scale_refresh(const Scales& scales, Rng& rng);
 ScaleProposal pooled_flip(const Scales& scales, Rng& rng);
 ScaleProposal pooled_swap(const Scales& scales, Rng& rng);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

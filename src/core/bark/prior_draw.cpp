@@ -4,8 +4,7 @@
 #include "moves.hpp"
 #include "pool.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -108,5 +107,4 @@ void draw_start(State& state, Rng& rng) {
   if (state.data().latent()) draw_latent(state, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

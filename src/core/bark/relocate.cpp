@@ -1,8 +1,7 @@
 #include "moves.hpp"
 #include "variance_proposal.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -103,5 +102,4 @@ bool relocate_move(State& state, double power, Rng& rng) {
   return move_kernel(state, copy.slot, Place{to, nullptr}, 0, power, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

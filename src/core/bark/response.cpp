@@ -5,8 +5,7 @@
 
 #include "core/archive.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -173,5 +172,4 @@ void Response::transfer(Archive& archive) {
   if (terms_.any() && archive.reading()) update();
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

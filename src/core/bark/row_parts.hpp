@@ -5,8 +5,7 @@
 #include <kernelbayes/parallel.hpp>
 #include <vector>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Rows in parts of a fixed length, which the threads of a chain share. Sums
 /// are added part by part, so that they do not depend on the threads.
@@ -38,5 +37,4 @@ class RowParts {
   Eigen::Index n_, length_;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -8,8 +8,7 @@
 #include "moves.hpp"
 #include "open.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 int Scales::n_included() const {
   int sum = 0;
@@ -100,5 +99,4 @@ template bool change_scales(Backfit&, double, Rng&, const ProposeScales&);
 template bool change_scales(GlmState&, double, Rng&, const ProposeScales&);
 template bool change_scales(OpenState&, double, Rng&, const ProposeScales&);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

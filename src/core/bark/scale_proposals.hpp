@@ -4,8 +4,7 @@
 
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Scales with one prior: those of all kernels, or of one.
 struct Scales {
@@ -40,5 +39,4 @@ template <class S>
 bool change_scales(S& state, double power, Rng& rng,
                    const ProposeScales& propose);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -8,8 +8,7 @@
 #include "scale_proposals.hpp"
 #include "truncated_moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 int choose_included(const State& state, Rng& rng) {
   return choose_included(
@@ -151,5 +150,4 @@ template bool scale_any_move(OpenState&, double, double, Rng&);
 template bool scale_refresh_move(OpenState&, double, Rng&);
 template bool scale_pair_move(OpenState&, double, Rng&);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -1,7 +1,6 @@
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 State::State(const Data& data, const Prior& prior)
     : data_(&data),
@@ -226,5 +225,4 @@ void State::assign(std::vector<Slot> slots, std::vector<double> log_lambda,
   refresh();
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

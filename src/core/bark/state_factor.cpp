@@ -7,8 +7,7 @@
 #include "row_parts.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -137,5 +136,4 @@ Eigen::VectorXd State::draw_coefficients(const Factor& factor, Rng& rng) {
   return out;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

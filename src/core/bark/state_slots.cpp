@@ -2,8 +2,7 @@
 // likelihood and the posterior of the coefficients. (B19) to (B22).
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -183,5 +182,4 @@ void State::replace(const Change& out, const Column& column, Slot slot) {
   relabel(j, std::move(slot));
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

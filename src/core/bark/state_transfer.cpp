@@ -3,8 +3,7 @@
 #include "core/archive.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -129,5 +128,4 @@ void State::transfer_updates(Archive& archive) {
   mean_.head(m) = mean;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 #include "kernelbayes/constants.hpp"
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -86,5 +85,4 @@ double response_log_likelihood(const State& state, const Eigen::VectorXd& fit) {
              : noise_log_likelihood(state, state.response() - fit);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -6,8 +6,7 @@
 
 #include "sweep.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -147,5 +146,4 @@ void start_on_subset(State& state, Rng& rng) {
   hand_on(part->state, part->rows, state);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -5,8 +5,7 @@
 #include "candidates.hpp"
 #include "moves_of_one.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 const char* move_name(int kind) {
   static const char* const names[kMoveKinds] = {"birth_death",
@@ -345,5 +344,4 @@ void Sweep::single(State& state, double power, bool adapt, Counts& counts,
   response(state, power, adapt, counts, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 #include "moves.hpp"
 #include "open.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// The moves of a sweep, in the order of their counts.
 enum MoveKind {
@@ -181,5 +180,4 @@ class Sweep {
 /// rows lead.
 void start_on_subset(State& state, Rng& rng);
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -6,8 +6,7 @@
 #include "../decompositions.hpp"
 #include "core/archive.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -367,5 +366,4 @@ void Terms::transfer(Archive& archive) {
                });
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// A factor with coefficients for each of its groups: row i of group g has
 /// z_i'b_g, b_g ~ N(0, Sigma).
@@ -36,5 +35,4 @@ struct TermData {
   void add_slopes(const Eigen::MatrixXd& x, double scale);
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

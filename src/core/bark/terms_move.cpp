@@ -2,8 +2,7 @@
 #include "../decompositions.hpp"
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -149,5 +148,4 @@ void draw_prior_terms(State& state, Rng& rng) {
                   state.row_weights());
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -3,8 +3,7 @@
 #include "core/archive.hpp"
 #include "kernelbayes/constants.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 TruncatedState::TruncatedState(const Data& data, const Prior& prior)
     : data_(&data), prior_(&prior), response_(data), columns_(data, prior) {
@@ -166,5 +165,4 @@ void TruncatedState::transfer(Archive& archive) {
   assign(std::move(kernels), std::move(log_lambda), std::move(included), phi);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

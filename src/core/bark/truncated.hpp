@@ -2,8 +2,7 @@
 
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// A kernel whose coefficient is part of the state.
 struct Kernel {
@@ -109,5 +108,4 @@ class TruncatedState {
   } next_;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 
 #include "truncated_moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 // |beta| = eps U^(-1 / alpha). If alpha is tiny some overflow.
 double draw_pareto(const Prior& prior, Rng& rng) {
@@ -97,5 +96,4 @@ bool sign_move(TruncatedState& state, int j, double power, Rng& rng) {
   return true;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -3,8 +3,7 @@
 
 #include "truncated_moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 // (B73).
 void noise_gibbs(TruncatedState& state, double power, Rng& rng) {
@@ -98,5 +97,4 @@ void draw_start(TruncatedState& state, Rng& rng) {
   draw_latent(state, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 #include "ellipse_slice.hpp"
 #include "truncated_moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 NormalLaw make_normal_law(const Eigen::MatrixXd& columns,
                           const Eigen::VectorXd& y, double precision,
@@ -111,5 +110,4 @@ bool ellipse_move(TruncatedState& state, int size, double power, Rng& rng) {
   return slice_ellipse(take, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -9,8 +9,7 @@
 // (B69).
 #include "truncated_moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -185,5 +184,4 @@ bool local_move(TruncatedState& state, double power, Rng& rng) {
   return move_kernel(state, j, place, std::log(leaving / back), power, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

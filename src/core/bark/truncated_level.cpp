@@ -1,7 +1,6 @@
 #include "truncated_level.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 void TruncatedDraws::transfer(Archive& archive) {
   kernels.transfer(archive, model->prior);
@@ -74,5 +73,4 @@ bool exchange(TruncatedLevel& one, TruncatedLevel& other, Rng& rng) {
   return exchange(one.state_, one.rung(), other.state_, other.rung(), rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -3,8 +3,7 @@
 #include "level.hpp"
 #include "truncated_sweep.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// For each draw the m locations that have a kernel, with the number of kernels
 /// and the sum of their coefficients, which determines f. log_likelihood is
@@ -44,5 +43,4 @@ class TruncatedLevel {
   TruncatedSweep sweep_;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 #include "scale_proposals.hpp"
 #include "truncated.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 // Moves of the truncation approximation that leave pi(theta) p(y | theta)^power
 // invariant, where theta includes the coefficients. Each tries once; true if
@@ -104,5 +103,4 @@ class CoefficientProposal {
   double mean_ = 0, sd_ = 0, log_above_ = 0, log_below_ = 0;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -1,8 +1,7 @@
 // Scales of the truncation approximation, with or without the coefficients.
 #include "truncated_moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -70,5 +69,4 @@ int choose_included(const TruncatedState& state, Rng& rng) {
       Scales{state.prior(), state.log_lambda(), state.included()}, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 const char* truncated_move_name(int kind) {
   static const char* const names[kTruncatedMoves] = {
@@ -114,5 +113,4 @@ void TruncatedSweep::latent(TruncatedState& state, bool adapt,
   if (adapt) steps_.magnitude.adapt(moved);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

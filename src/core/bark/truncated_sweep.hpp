@@ -3,8 +3,7 @@
 #include "sweep.hpp"
 #include "truncated_moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// The moves of a sweep of the truncation approximation, in the order of their
 /// counts.
@@ -73,5 +72,4 @@ class TruncatedSweep {
   Steps steps_;  // of the noise: not used
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

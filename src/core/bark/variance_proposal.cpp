@@ -5,8 +5,7 @@
 
 #include "voigt.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -147,5 +146,4 @@ double VarianceProposal::log_weight(double varphi) const {
                  std::log(kPriorShare));
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -2,8 +2,7 @@
 
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// A proposal for the varphi of a slot with a single one. With alpha = 1 and
 /// power 1 it is the full conditional distribution, and the weight of the
@@ -42,5 +41,4 @@ class VarianceProposal {
   double proposed_ = 0;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

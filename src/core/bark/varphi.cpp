@@ -1,7 +1,6 @@
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 // (B34): a draw from the prior, whose density cancels, or a symmetric step of
 // log varphi, whose prior density is that of varphi times varphi.
@@ -27,5 +26,4 @@ bool varphi_move(State& state, double power, double step, Rng& rng) {
   return true;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

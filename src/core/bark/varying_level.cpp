@@ -8,8 +8,7 @@
 #include "logistic.hpp"
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -218,5 +217,4 @@ double VaryingLevel::observe() const {
   throw std::logic_error("this sampler has no ladder");
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -5,8 +5,7 @@
 #include "glm_state.hpp"
 #include "level.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Noise that varies with x: y_i ~ N(f_i, exp(g_i) / (w_i omega_i)), (B130),
 /// omega_i = 1 or, for Student's noise, Ga(df / 2, df / 2). f is that of a
@@ -84,5 +83,4 @@ class VaryingLevel {
   VaryingState state_;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -4,8 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Voigt's function Re w(x + iy), w(z) = exp(-z^2) erfc(-iz), for y > 0: the
 /// average of exp(-t^2) over Cauchy t around x with scale y. By the trapezoidal
@@ -78,5 +77,4 @@ class Voigt {
   }
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

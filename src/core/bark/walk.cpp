@@ -1,8 +1,7 @@
 #include "moves.hpp"
 #include "scale_proposals.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -45,5 +44,4 @@ bool walk_move(State& state, double power, Rng& rng) {
   return move_kernel(state, j, Place{kElsewhere, next}, log_ratio, power, rng);
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

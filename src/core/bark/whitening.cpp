@@ -4,8 +4,7 @@
 
 #include "../decompositions.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 namespace {
 
@@ -140,5 +139,4 @@ Eigen::MatrixXd Whitening::draw(const Eigen::VectorXd& residuals,
   return c;
 }
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -6,8 +6,7 @@
 #include "../arithmetic.hpp"
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// Normal coefficients that are integrated out group by group: rows of group g
 /// have covariance V = I + U_g R U_g' (in units of the noise). The map T with T
@@ -50,5 +49,4 @@ class Whitening {
   double log_determinant_ = 0;
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

@@ -1,7 +1,6 @@
 #include "permuted_trace.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 using Eigen::Index;
 
@@ -27,5 +26,4 @@ Eigen::VectorXd permuted_trace(
   return out;
 }
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

@@ -2,8 +2,7 @@
 
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 /// sum_ij A(i, j) B(p_i, p_j), as in (K16), for each column p of
 /// `permutations`, numbered from 0; A and B are symmetric n x n. Whole columns
@@ -13,5 +12,4 @@ Eigen::VectorXd permuted_trace(
     const Eigen::Ref<const Eigen::MatrixXd>& b,
     const Eigen::Ref<const Eigen::MatrixXi>& permutations);
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr
