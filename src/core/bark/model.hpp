@@ -7,10 +7,10 @@
 #include <limits>
 #include <vector>
 
-#include "../arithmetic.hpp"
-#include "../linalg.hpp"
-#include "centres.hpp"
-#include "terms_data.hpp"
+#include "core/arithmetic.hpp"
+#include "core/bark/state/centres.hpp"
+#include "core/bark/terms/terms_data.hpp"
+#include "core/linalg.hpp"
 
 namespace kernelbayes::bark {
 
