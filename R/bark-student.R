@@ -1,5 +1,5 @@
-# Student-t noise in bark fits. Its sampler is in src/core/bark/student.cpp;
-# predictions use noise_df().
+# Student-t noise in bark fits. Its sampler is in
+# src/core/bark/moves/student.cpp; predictions use noise_df().
 
 # Degrees of freedom with equal probabilities, if they are learned. A chain of
 # bark() starts with the first; the last is nearly the normal distribution.

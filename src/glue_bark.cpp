@@ -1,10 +1,10 @@
 #include <cmath>
 
-#include "core/bark/fields_level.hpp"
-#include "core/bark/glm_fields.hpp"
-#include "core/bark/glm_level.hpp"
-#include "core/bark/truncated_level.hpp"
-#include "core/bark/varying_level.hpp"
+#include "core/bark/fields/fields_level.hpp"
+#include "core/bark/glm/glm_fields.hpp"
+#include "core/bark/glm/glm_level.hpp"
+#include "core/bark/glm/varying_level.hpp"
+#include "core/bark/truncated/truncated_level.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/lists.hpp"

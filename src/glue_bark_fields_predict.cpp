@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/bark/largest.hpp"
+#include "core/bark/fields/largest.hpp"
 #include "glue/lists.hpp"
 
 namespace {

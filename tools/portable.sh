@@ -27,7 +27,7 @@ libcxx="-stdlib=libc++ -D_LIBCPP_ENABLE_CXX20_REMOVED_TYPE_TRAITS"
 core=$(ls core/*.cpp)
 units="entries.cpp glue.cpp $core"
 # Each must compile by itself, too: one compiler tells.
-parts=$(ls glue_*.cpp glue/*.cpp core/*/*.cpp)
+parts=$(ls glue_*.cpp glue/*.cpp core/*/*.cpp core/*/*/*.cpp)
 
 compile() {
   local name=$1 compiler=$2 standard=$3 files=$4

@@ -7,8 +7,7 @@
 
 #include "panel_matrix.hpp"
 
-namespace kernelbayes {
-namespace cholesky_columns {
+namespace kernelbayes::cholesky_columns {
 
 using Eigen::Index;
 using tiles::Lanes;
@@ -65,5 +64,4 @@ inline void solve(PanelMatrix& factor, Index panel,
   }
 }
 
-}  // namespace cholesky_columns
-}  // namespace kernelbayes
+}  // namespace kernelbayes::cholesky_columns

@@ -4,8 +4,7 @@
 #include <Eigen/QR>
 #include <stdexcept>
 
-namespace kernelbayes {
-namespace linalg {
+namespace kernelbayes::linalg {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -51,5 +50,4 @@ Orthogonal orthogonalise(const MatrixXd& a, const VectorXd& b) {
   return out;
 }
 
-}  // namespace linalg
-}  // namespace kernelbayes
+}  // namespace kernelbayes::linalg

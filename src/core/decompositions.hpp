@@ -7,8 +7,7 @@
 // Eigen's decompositions, compiled once. For symmetric matrices only the lower
 // triangle is read.
 
-namespace kernelbayes {
-namespace linalg {
+namespace kernelbayes::linalg {
 
 /// Eigenvalues in increasing order, and eigenvectors as columns.
 struct Spectrum {
@@ -47,5 +46,4 @@ struct Orthogonal {
 
 Orthogonal orthogonalise(const Eigen::MatrixXd& a, const Eigen::VectorXd& b);
 
-}  // namespace linalg
-}  // namespace kernelbayes
+}  // namespace kernelbayes::linalg

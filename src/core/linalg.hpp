@@ -9,8 +9,7 @@
 // The kernels are internal to Eigen: another version may use other names.
 #if EIGEN_WORLD_VERSION == 3 && EIGEN_MAJOR_VERSION == 4
 
-namespace kernelbayes {
-namespace linalg {
+namespace kernelbayes::linalg {
 
 using Product = Eigen::internal::gebp_traits<double, double>;
 using Target =
@@ -20,8 +19,7 @@ using ByColumn = Eigen::internal::const_blas_data_mapper<double, Eigen::Index,
 using ByRow = Eigen::internal::const_blas_data_mapper<double, Eigen::Index,
                                                       Eigen::RowMajor>;
 
-}  // namespace linalg
-}  // namespace kernelbayes
+}  // namespace kernelbayes::linalg
 
 #define KERNELBAYES_EIGEN_PRODUCT(prefix)                                 \
   prefix struct Eigen::internal::gebp_kernel<                             \

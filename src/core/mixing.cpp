@@ -6,8 +6,7 @@
 #include <numeric>
 #include <utility>
 
-namespace kernelbayes {
-namespace mixing {
+namespace kernelbayes::mixing {
 
 namespace {
 
@@ -172,5 +171,4 @@ Summary summarise(const Chains& chains, const std::vector<double>& scores) {
   return out;
 }
 
-}  // namespace mixing
-}  // namespace kernelbayes
+}  // namespace kernelbayes::mixing

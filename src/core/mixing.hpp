@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace kernelbayes {
-namespace mixing {
+namespace kernelbayes::mixing {
 
 /// Chains of the same length, one after another.
 struct Chains {
@@ -30,5 +29,4 @@ double mean_size(const Chains& chains);
 /// 3/2, 2, ... of the draws in the halves.
 Summary summarise(const Chains& chains, const std::vector<double>& scores);
 
-}  // namespace mixing
-}  // namespace kernelbayes
+}  // namespace kernelbayes::mixing

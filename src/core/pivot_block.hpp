@@ -9,8 +9,7 @@
 
 #include "cholesky_columns.hpp"
 
-namespace kernelbayes {
-namespace pivoting {
+namespace kernelbayes::pivoting {
 
 using Eigen::Index;
 using Eigen::VectorXd;
@@ -145,5 +144,4 @@ Block block_among(Candidates candidates, const Source& source,
   return block;
 }
 
-}  // namespace pivoting
-}  // namespace kernelbayes
+}  // namespace kernelbayes::pivoting

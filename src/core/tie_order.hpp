@@ -8,8 +8,7 @@
 
 #include "kernelbayes/kernel_tiles.hpp"
 
-namespace kernelbayes {
-namespace tie_order {
+namespace kernelbayes::tie_order {
 
 using Eigen::Index;
 
@@ -81,5 +80,4 @@ inline std::vector<Index> of_gram(const ConstMatrixRef& gram) {
   });
 }
 
-}  // namespace tie_order
-}  // namespace kernelbayes
+}  // namespace kernelbayes::tie_order

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "core/bark/fields.hpp"
+#include "core/bark/fields/fields.hpp"
 #include "glue/lists.hpp"
 
 namespace bark_r {

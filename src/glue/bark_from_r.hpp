@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/bark/state.hpp"
+#include "core/bark/state/state.hpp"
 
 namespace bark_r {
 

@@ -4,9 +4,9 @@
 #include <map>
 #include <string>
 
-#include "core/bark/moves.hpp"
-#include "core/bark/open.hpp"
-#include "core/bark/state.hpp"
+#include "core/bark/coefficients/open.hpp"
+#include "core/bark/moves/moves.hpp"
+#include "core/bark/state/state.hpp"
 
 namespace bark_r {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/bark/glm_state.hpp"
+#include "core/bark/glm/glm_state.hpp"
 #include "squash.hpp"
 
 namespace testing_r {

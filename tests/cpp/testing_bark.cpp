@@ -2,11 +2,11 @@
 #include <RcppEigen.h>
 
 #include "bark_moves.hpp"
-#include "core/bark/candidates.hpp"
-#include "core/bark/row_parts.hpp"
-#include "core/bark/sweep.hpp"
-#include "core/bark/variance_proposal.hpp"
-#include "core/bark/voigt.hpp"
+#include "core/bark/chain/sweep.hpp"
+#include "core/bark/moves/candidates.hpp"
+#include "core/bark/moves/variance_proposal.hpp"
+#include "core/bark/moves/voigt.hpp"
+#include "core/bark/state/row_parts.hpp"
 #include "glue/archive.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/executor.hpp"

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "core/bark/fields_level.hpp"
-#include "core/bark/fields_magnitude.hpp"
+#include "core/bark/fields/fields_level.hpp"
+#include "core/bark/fields/fields_magnitude.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
 #include "squash.hpp"

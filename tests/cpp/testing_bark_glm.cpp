@@ -9,9 +9,9 @@
 #include <map>
 #include <string>
 
-#include "core/bark/glm_level.hpp"
-#include "core/bark/moves.hpp"
-#include "core/bark/moves_of_one.hpp"
+#include "core/bark/coefficients/moves_of_one.hpp"
+#include "core/bark/glm/glm_level.hpp"
+#include "core/bark/moves/moves.hpp"
 #include "glm_statistics.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/lists.hpp"

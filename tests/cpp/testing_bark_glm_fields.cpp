@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "core/bark/glm_fields.hpp"
+#include "core/bark/glm/glm_fields.hpp"
 #include "glm_statistics.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"

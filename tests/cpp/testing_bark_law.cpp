@@ -6,7 +6,7 @@
 #include <set>
 
 #include "bark_moves.hpp"
-#include "core/bark/sweep.hpp"
+#include "core/bark/chain/sweep.hpp"
 #include "glue/bark_from_r.hpp"
 #include "squash.hpp"
 

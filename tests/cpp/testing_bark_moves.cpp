@@ -3,9 +3,9 @@
 
 #include <RcppEigen.h>
 
-#include "core/bark/backfit.hpp"
-#include "core/bark/candidates.hpp"
-#include "core/bark/sweep.hpp"
+#include "core/bark/chain/sweep.hpp"
+#include "core/bark/coefficients/backfit.hpp"
+#include "core/bark/moves/candidates.hpp"
 #include "glue/bark_from_r.hpp"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "core/bark/moves.hpp"
-#include "core/bark/varying_level.hpp"
+#include "core/bark/glm/varying_level.hpp"
+#include "core/bark/moves/moves.hpp"
 #include "glue/bark_from_r.hpp"
 #include "pairs.hpp"
 #include "squash.hpp"

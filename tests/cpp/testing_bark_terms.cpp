@@ -3,7 +3,7 @@
 #include <RcppEigen.h>
 
 #include "bark_moves.hpp"
-#include "core/bark/sweep.hpp"
+#include "core/bark/chain/sweep.hpp"
 #include "glue/bark_from_r.hpp"
 #include "squash.hpp"
 

@@ -3,9 +3,9 @@
 #include <RcppEigen.h>
 
 #include "bark_moves.hpp"
-#include "core/bark/fields_level.hpp"
-#include "core/bark/fields_magnitude.hpp"
-#include "core/bark/sweep.hpp"
+#include "core/bark/chain/sweep.hpp"
+#include "core/bark/fields/fields_level.hpp"
+#include "core/bark/fields/fields_magnitude.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
 #include "squash.hpp"

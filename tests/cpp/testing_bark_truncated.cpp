@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bark_moves.hpp"
-#include "core/bark/truncated_sweep.hpp"
+#include "core/bark/truncated/truncated_sweep.hpp"
 #include "glue/bark_from_r.hpp"
 #include "squash.hpp"
 

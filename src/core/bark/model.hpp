@@ -7,13 +7,12 @@
 #include <limits>
 #include <vector>
 
-#include "../arithmetic.hpp"
-#include "../linalg.hpp"
-#include "centres.hpp"
-#include "terms_data.hpp"
+#include "core/arithmetic.hpp"
+#include "core/bark/state/centres.hpp"
+#include "core/bark/terms/terms_data.hpp"
+#include "core/linalg.hpp"
 
-namespace kernelbayes {
-namespace bark {
+namespace kernelbayes::bark {
 
 /// How the scales lambda of the predictors are distributed, (B11); in all four,
 /// S = sum lambda ~ Ga(a, b) given that any predictor is included.
@@ -187,5 +186,4 @@ struct Data {
   int p() const { return static_cast<int>(x.cols()); }
 };
 
-}  // namespace bark
-}  // namespace kernelbayes
+}  // namespace kernelbayes::bark

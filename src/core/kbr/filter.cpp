@@ -4,8 +4,7 @@
 
 #include "../decompositions.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 namespace {
 
@@ -135,5 +134,4 @@ Backward correct(const Features& p, const Features& n, const VectorXd& s,
   return out;
 }
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

@@ -2,8 +2,7 @@
 
 #include "gram.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 /// S (S^2 + delta I)^-1 phi for a symmetric S, (K21). By a Cholesky factor of
 /// the square, with iterative refinement to recover lost digits; if too many
@@ -58,5 +57,4 @@ Backward correct(const Features& p, const Features& n, const Eigen::VectorXd& s,
                  const Eigen::VectorXd& w, const Eigen::VectorXd& change,
                  double delta);
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

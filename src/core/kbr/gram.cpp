@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 namespace {
 
@@ -65,5 +64,4 @@ MatrixXd gram(const Features& features) {
       [](const auto& block, Index, Index) -> MatrixXd { return block; });
 }
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

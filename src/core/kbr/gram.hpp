@@ -2,8 +2,7 @@
 
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 using Features = Eigen::Ref<const Eigen::MatrixXd>;
 
@@ -23,5 +22,4 @@ double weighted_mass(const Features& features, const Eigen::VectorXd& weights);
 /// R'R.
 Eigen::MatrixXd gram(const Features& features);
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

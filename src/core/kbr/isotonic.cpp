@@ -2,8 +2,7 @@
 
 #include <vector>
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 namespace {
 
@@ -35,5 +34,4 @@ Eigen::VectorXd isotonic(const Eigen::Ref<const Eigen::VectorXd>& values) {
   return out;
 }
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

@@ -2,12 +2,10 @@
 
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 /// The increasing sequence nearest to `values` in least squares, by pooling
 /// adjacent violators, (K9): O(n).
 Eigen::VectorXd isotonic(const Eigen::Ref<const Eigen::VectorXd>& values);
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

@@ -4,8 +4,7 @@
 
 #include "../decompositions.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 namespace {
 
@@ -49,5 +48,4 @@ Gain ridge_gain(const MatrixXd& gram, double delta) {
   return spectral_gain(gram, [delta](double d) { return 1 / (d + delta); });
 }
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

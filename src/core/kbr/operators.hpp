@@ -2,8 +2,7 @@
 
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 /// (gram + ridge I)^-1 moments: coefficients of kernel ridge regression on
 /// features whose Gram matrix is given. If the moments are the kernel mean of
@@ -29,5 +28,4 @@ Gain squared_gain(const Eigen::MatrixXd& gram, double delta);
 /// (K6).
 Gain ridge_gain(const Eigen::MatrixXd& gram, double delta);
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

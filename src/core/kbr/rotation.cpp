@@ -2,8 +2,7 @@
 
 #include <Eigen/Geometry>
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 namespace {
 
@@ -43,5 +42,4 @@ Eigen::MatrixXd rotation_plus(const Eigen::Ref<const Eigen::MatrixXd>& b,
   return out;
 }
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

@@ -2,8 +2,7 @@
 
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 /// Axis times angle of b'a: how to get from rotations `b` to rotations `a`.
 /// Rows are 3 x 3 matrices by columns; the result has rows of three.
@@ -14,5 +13,4 @@ Eigen::MatrixXd rotation_minus(const Eigen::Ref<const Eigen::MatrixXd>& a,
 Eigen::MatrixXd rotation_plus(const Eigen::Ref<const Eigen::MatrixXd>& b,
                               const Eigen::Ref<const Eigen::MatrixXd>& v);
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

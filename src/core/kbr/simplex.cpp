@@ -7,8 +7,7 @@
 
 #include "../decompositions.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 namespace {
 
@@ -121,5 +120,4 @@ Probability nearest_probability(const Features& features,
   return {best.p / best.p.sum(), gap.norm()};
 }
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

@@ -2,8 +2,7 @@
 
 #include "gram.hpp"
 
-namespace kernelbayes {
-namespace kbr {
+namespace kernelbayes::kbr {
 
 /// A probability on the points of a weighted sample.
 struct Probability {
@@ -22,5 +21,4 @@ Probability nearest_probability(const Features& features,
 /// simplex.
 Eigen::VectorXd onto_simplex(const Eigen::VectorXd& v);
 
-}  // namespace kbr
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kbr

@@ -5,8 +5,7 @@
 #include "kernelbayes/constants.hpp"
 #include "normal_vector.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -132,5 +131,4 @@ void ellipse_step(const Walls& walls, const Costs& costs, State& state,
   rotate(draw_angle(walls, state.f, b, costs, state.ledger, rng), b, z, state);
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -3,8 +3,7 @@
 #include "kernelbayes/rng.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Draws theta with density proportional to exp(-E(theta)), E the energy of
 /// cos(theta) g + sin(theta) z, whose components along the walls are f and b.
@@ -23,5 +22,4 @@ void circle_step(const Walls& walls, const Costs& costs, State& state,
 void ellipse_step(const Walls& walls, const Costs& costs, State& state,
                   Rng& rng);
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -6,8 +6,7 @@
 #include "../decompositions.hpp"
 #include "normal_vector.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 using Eigen::VectorXd;
 
@@ -62,5 +61,4 @@ VectorXd Block::direction() const {
   return axes_ * v / std::sqrt(squared);
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

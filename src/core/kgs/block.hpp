@@ -3,8 +3,7 @@
 #include "../linalg.hpp"
 #include "kernelbayes/rng.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Two classes with a nugget: labels depend on u = f + sqrt(nugget) e, e
 /// standard normal, and f = features v. Given f the u_i are independent; given
@@ -37,5 +36,4 @@ class Block {
   double nugget_;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

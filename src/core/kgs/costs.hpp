@@ -3,8 +3,7 @@
 #include <cmath>
 #include <vector>
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Replaces an infinite cost: a power of two, so that multiples by counts are
 /// exact and changes of energy add up to exactly 0.
@@ -19,5 +18,4 @@ inline double cost_of_rate(double q, int classes) {
   return q > 0 ? std::log((1 - q) * (classes - 1) / q) : kForbidden;
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

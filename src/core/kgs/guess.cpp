@@ -3,8 +3,7 @@
 #include <Eigen/Cholesky>
 #include <cmath>
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -155,5 +154,4 @@ void Averages::transfer(Archive& archive, const Guess& guess) {
   archive("drifts", drift_, guess.drift.rows(), guess.drift.cols());
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

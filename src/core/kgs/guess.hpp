@@ -3,8 +3,7 @@
 #include "../archive.hpp"
 #include "noisy_mode.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Logits of rates, (G49): log(rate / rest), where the rest is what rates leave
 /// of their bound.
@@ -53,5 +52,4 @@ class Averages {
   Eigen::MatrixXd precision_, squares_, eta_, slope_, drift_;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

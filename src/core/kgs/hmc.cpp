@@ -5,8 +5,7 @@
 #include "kernelbayes/constants.hpp"
 #include "normal_vector.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -108,5 +107,4 @@ void Hmc::step(const Costs& costs, State& state, Rng& rng) {
             walls_->combine(kicks_);
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -3,8 +3,7 @@
 #include "kernelbayes/rng.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Exact Hamiltonian dynamics for a normal prior and a piecewise constant
 /// likelihood: rotations between walls, at which the velocity is refracted or
@@ -38,5 +37,4 @@ class Hmc {
   double events_ = 0, capped_ = 0;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -3,8 +3,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 Ledger::Ledger(const Walls& walls)
     : walls_(&walls), side_(Eigen::VectorXd::Ones(walls.size())) {
@@ -73,5 +72,4 @@ double Ledger::energy(const Costs& costs) const {
   return std::inner_product(wrong_.begin(), wrong_.end(), costs.begin(), 0.0);
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -3,8 +3,7 @@
 #include "costs.hpp"
 #include "walls.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// On which side of each wall a vector lies, and thus which labels are wrong. A
 /// label is right if the vector is on the right side of all walls of the datum.
@@ -38,5 +37,4 @@ class Ledger {
   std::vector<int> wrong_;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

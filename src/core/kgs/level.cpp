@@ -4,8 +4,7 @@
 #include "start.hpp"
 #include "surrogate.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -187,5 +186,4 @@ bool exchange(CostLevel& one, CostLevel& other, Rng& rng) {
   return true;
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -9,8 +9,7 @@
 #include "no_counts.hpp"
 #include "noise.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 struct Settings {
   Method method = Method::kHmc;
@@ -123,5 +122,4 @@ class CostLevel {
   Walker walker_;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -4,8 +4,7 @@
 
 #include "../decompositions.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -168,5 +167,4 @@ void Lines::step(int count, const Costs& costs, State& state, bool adapt,
   }
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

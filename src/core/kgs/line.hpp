@@ -3,8 +3,7 @@
 #include "core/archive.hpp"
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Updates along lines: one component of the vector given the others, by slice
 /// sampling (Neal, 2003). The axes are estimated principal axes of the
@@ -61,5 +60,4 @@ class Lines {
   Near near_;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

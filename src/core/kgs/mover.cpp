@@ -2,8 +2,7 @@
 
 #include "angle.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 Mover::Mover(const Walls& walls, Method method)
     : walls_(&walls), method_(method), hmc_(walls), lines_(walls) {}
@@ -33,5 +32,4 @@ void Mover::adapt(const Costs& costs, State& state, Rng& rng) {
   lines_.note(state);
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -3,8 +3,7 @@
 #include "hmc.hpp"
 #include "line.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 enum class Method { kCircle, kEllipse, kHmc, kCoordinate, kBlock };
 
@@ -38,5 +37,4 @@ class Mover {
   Lines lines_;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

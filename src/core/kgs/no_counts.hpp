@@ -2,8 +2,7 @@
 
 #include "../archive.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Of moves that are not counted.
 struct NoCounts {
@@ -13,5 +12,4 @@ struct NoCounts {
   void transfer(Archive&) {}
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

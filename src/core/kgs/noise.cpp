@@ -4,8 +4,7 @@
 
 #include "truncated_beta.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 Rates start_rates(const Noise& noise) {
   if (noise.kind == Noise::kFixed) return {noise.rate};
@@ -44,5 +43,4 @@ void draw_rates(const Noise& noise, const std::vector<int>& wrong,
   }
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

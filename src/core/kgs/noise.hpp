@@ -3,8 +3,7 @@
 #include "kernelbayes/rng.hpp"
 #include "ledger.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// How labels become wrong: with a known rate, a rate with a Beta(a, b) prior
 /// (below the rate for guessing, (C - 1) / C), or, for two classes, one rate
@@ -27,5 +26,4 @@ Costs costs_of(const Noise& noise, const Rates& rates, int classes);
 void draw_rates(const Noise& noise, const std::vector<int>& wrong,
                 const std::vector<int>& total, Rates& rates, Rng& rng);
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

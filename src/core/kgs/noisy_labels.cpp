@@ -5,8 +5,7 @@
 #include <kernelbayes/normal_cdf.hpp>
 #include <stdexcept>
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -240,5 +239,4 @@ VectorXd NoisyLabels::wrong(const MatrixXd& eta, const Rates& rates) const {
   return out;
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -3,8 +3,7 @@
 #include "../arithmetic.hpp"
 #include "noise.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Labels of functions with noise of variance 1 that may also be wrong, (G33):
 /// p = a + b P with P the probability that the class with the noise is the
@@ -69,5 +68,4 @@ class NoisyLabels {
 /// functions has noise of variance 1.
 constexpr double kGumbel = 1.28254983016186409554;
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -6,8 +6,7 @@
 #include "normal_vector.hpp"
 #include "slice.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -350,5 +349,4 @@ void NoisyLevel::transfer(Archive& archive) {
   if (!place_.span.ok()) throw DamagedState("bandwidths without features");
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -5,8 +5,7 @@
 #include "no_counts.hpp"
 #include "step_size.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Kept draws, one after another: w (rank x functions), log s, the rates, the
 /// logarithms of inverse bandwidths, the log likelihood, and the expected
@@ -70,5 +69,4 @@ class NoisyLevel {
   StepSize step_;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -3,8 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -168,5 +167,4 @@ double approximate_evidence(const NoisyModel& model, const VectorXd& at,
   return out + parameters.log_prior(at, slope);
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

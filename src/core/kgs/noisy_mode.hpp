@@ -2,8 +2,7 @@
 
 #include "whitened.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Parameters that are learned besides w, one after another: log s, one common
 /// logit of rates (of their bound), and h of the bandwidths.
@@ -42,5 +41,4 @@ double approximate_evidence(const NoisyModel& model, const Eigen::VectorXd& at,
 /// The features of the data, under a given kernel or with these bandwidths.
 Span span_at(const NoisyModel& model, const Eigen::VectorXd& log_inverse);
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

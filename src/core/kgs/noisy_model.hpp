@@ -5,8 +5,7 @@
 #include "../radial_kernel.hpp"
 #include "noisy_labels.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Normal approximations of the likelihood of functions, each independent of
 /// the others: precisions of each datum (one column: those of every function),
@@ -67,5 +66,4 @@ struct NoisyModel {
   double start_log_s = 0, start_sd = 0.3, start_rate = 0.1;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

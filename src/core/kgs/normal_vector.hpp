@@ -3,8 +3,7 @@
 #include "../linalg.hpp"
 #include "kernelbayes/rng.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 inline Eigen::VectorXd normal_vector(Eigen::Index n, Rng& rng) {
   Eigen::VectorXd out(n);
@@ -12,5 +11,4 @@ inline Eigen::VectorXd normal_vector(Eigen::Index n, Rng& rng) {
   return out;
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -1,7 +1,6 @@
 #include "row_blocks.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -57,5 +56,4 @@ MatrixXd RowBlocks::squares(const VectorXd& weights) const {
   return out;
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

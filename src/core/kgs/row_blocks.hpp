@@ -4,8 +4,7 @@
 
 #include "../arithmetic.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// A matrix A with many rows, in blocks of rows that stay in the cache.
 class RowBlocks {
@@ -39,5 +38,4 @@ class RowBlocks {
   std::vector<Eigen::MatrixXd> blocks_;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -4,8 +4,7 @@
 
 #include "kernelbayes/rng.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// A step of slice sampling in one dimension (Neal, 2003): stepping out, then
 /// shrinking.
@@ -27,5 +26,4 @@ double slice(double at, double width, const LogDensity& log_density, Rng& rng) {
   return at;
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -4,8 +4,7 @@
 
 #include "triangular_slope.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -172,5 +171,4 @@ VectorXd Span::slope(const LearnedKernel& learned,
   return 2 * squares_.cwiseProduct(change);
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

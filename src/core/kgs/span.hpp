@@ -3,8 +3,7 @@
 #include "noisy_model.hpp"
 #include "row_blocks.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// One bandwidth for all predictors changes distances by a factor: they are
 /// found once.
@@ -53,5 +52,4 @@ class Span {
   Eigen::MatrixXd gram_, factor_;  // LL' and L
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -2,8 +2,7 @@
 
 #include "../decompositions.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -54,5 +53,4 @@ bool separate(const Walls& walls, State& state, Rng& rng) {
   return false;
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

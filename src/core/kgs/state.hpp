@@ -2,8 +2,7 @@
 
 #include "ledger.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// A vector with a standard normal prior, (G1): its direction is uniform on the
 /// sphere, and the likelihood depends only on the direction.
@@ -29,5 +28,4 @@ struct State {
   Ledger ledger;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

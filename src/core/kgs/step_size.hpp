@@ -5,8 +5,7 @@
 
 #include "../archive.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// The size of leapfrog steps at which a share `target` of trajectories is
 /// accepted, by dual averaging during the warmup (Hoffman and Gelman, 2014).
@@ -42,5 +41,4 @@ class StepSize {
   double log_size_ = -1.2, mean_ = -1.2, gap_ = 0, count_ = 0;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -4,8 +4,7 @@
 
 #include "../decompositions.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -54,5 +53,4 @@ Surrogate surrogate(const Walls& walls) {
   return out;
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -2,8 +2,7 @@
 
 #include "state.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// A guess at the posterior for large data sets: the vector whose components
 /// along the walls fit the labels by least squares, with the expected length
@@ -15,5 +14,4 @@ struct Surrogate {
 
 Surrogate surrogate(const Walls& walls);
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -2,8 +2,7 @@
 
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// From derivatives with respect to the Cholesky factor L of A to those with
 /// respect to A, symmetric, (G43); only the lower triangle of `of_factor` is
@@ -21,5 +20,4 @@ inline Eigen::MatrixXd cholesky_slope(const Eigen::MatrixXd& factor,
   return out;
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -63,5 +62,4 @@ double truncated_beta(double a, double b, double upper, Rng& rng) {
   return by_power(a, b, upper, rng);
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

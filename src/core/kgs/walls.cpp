@@ -9,8 +9,7 @@
 
 #include "kernelbayes/rng.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 namespace {
 
@@ -205,5 +204,4 @@ const double* Walls::gram_column(int k, VectorXd& buffer) const {
   return buffer.data();
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -4,8 +4,7 @@
 
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// Labelled points in coordinates of the span of the features, in which the
 /// prior is isotropic.
@@ -83,5 +82,4 @@ class Walls {
   std::vector<int> always_wrong_;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

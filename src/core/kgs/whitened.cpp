@@ -2,8 +2,7 @@
 
 #include <Eigen/Cholesky>
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -67,5 +66,4 @@ MatrixXd Whitened::solve(MatrixXd v) const {
   return out;
 }
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

@@ -2,8 +2,7 @@
 
 #include "span.hpp"
 
-namespace kernelbayes {
-namespace kgs {
+namespace kernelbayes::kgs {
 
 /// The normal approximation of the posterior of w under normal likelihoods,
 /// (G39), in the coordinates u of the span: u = mean + M'^-1 z for each
@@ -36,5 +35,4 @@ class Whitened {
   double log_volume_ = 0;
 };
 
-}  // namespace kgs
-}  // namespace kernelbayes
+}  // namespace kernelbayes::kgs

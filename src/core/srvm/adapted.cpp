@@ -5,8 +5,7 @@
 #include "latent.hpp"
 #include "likelihood.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 AdaptedChoice adapted_choice(double log_stay, double log_join) {
   const double difference = log_join - log_stay;
@@ -161,5 +160,4 @@ std::vector<PriorStep> arrival_steps(const CentrePrior& prior,
   return out;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

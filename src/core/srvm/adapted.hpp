@@ -2,8 +2,7 @@
 
 #include "arrival.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// The adapted proposal: the new candidate joins the set or not, with the
 /// probabilities under the target. Every set then has one possible ancestor,
@@ -45,5 +44,4 @@ double extend_siblings(Particle& particle, const Model& model,
 std::vector<PriorStep> arrival_steps(const CentrePrior& prior,
                                      const CandidatePool& pool);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -3,8 +3,7 @@
 #include <kernelbayes/normal_cdf.hpp>
 #include <kernelbayes/truncated_normal.hpp>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -173,5 +172,4 @@ void EnteringRow::enter(Particle& particle, const Model& model,
   assimilate(particle, model, scratch, scratch.a, value, std::sqrt(weight));
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

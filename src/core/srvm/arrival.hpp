@@ -5,8 +5,7 @@
 #include "../student_mixture.hpp"
 #include "likelihood.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// log(exp(a) + exp(b)); neither may be -infinity.
 inline double log_add(double a, double b) {
@@ -99,5 +98,4 @@ class EnteringRow {
   double omega_ = 0, log_factor_ = 0;  // where it is drawn
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

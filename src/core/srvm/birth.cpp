@@ -2,8 +2,7 @@
 #include "moves.hpp"
 #include "spread.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 // (S19).
 bool birth_move(Particle& particle, const Config& config,
@@ -26,5 +25,4 @@ bool birth_move(Particle& particle, const Config& config,
   return true;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -7,8 +7,7 @@
 #include "likelihood.hpp"
 #include "spread.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -162,5 +161,4 @@ double extend_birth_death(Particle& particle, const Config& config,
   return row.log_density(arrival.stay) - arrival.log_before;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

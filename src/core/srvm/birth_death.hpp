@@ -3,8 +3,7 @@
 #include "arrival.hpp"
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// The papers' proposal: the set stays, or one of its neighbours is chosen,
 /// (S30). With m candidates at t and m' at t - 1, the weight is given by the
@@ -65,5 +64,4 @@ double extend_birth_death(Particle& particle, const Config& config,
                           const CandidatePool& pool, const PriorStep& prior,
                           const Arrival& arrival, Rng& rng, Scratch& scratch);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

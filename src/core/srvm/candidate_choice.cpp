@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -69,5 +68,4 @@ double CandidateChoice::log_swap(const std::vector<int>& set, int i, int j,
   return std::log((total_ - before) * before / ((total_ - after) * after));
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

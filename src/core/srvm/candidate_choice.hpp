@@ -4,8 +4,7 @@
 
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// How moves choose candidates: each has a weight a_j, a birth chooses j
 /// outside the set S with probability a_j / A(outside), a death i in it with
@@ -40,5 +39,4 @@ class CandidateChoice {
   double newcomer_, total_;
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -3,8 +3,7 @@
 #include <functional>
 #include <kernelbayes/rng.hpp>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 std::size_t CandidateRows::hash(const Eigen::MatrixXd& x, int row) const {
   std::size_t hash = 0;
@@ -186,5 +185,4 @@ bool CandidateRows::restore(const Eigen::MatrixXd& x, const State& state) {
   return true;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

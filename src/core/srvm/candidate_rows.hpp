@@ -7,8 +7,7 @@
 #include "../linalg.hpp"
 #include "memory.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Which rows are candidate centres, and their numbers: the DISTINCT rows of x,
 /// numbered from 0 in order of first appearance; with H kernels, each row with
@@ -91,5 +90,4 @@ class CandidateRows {
   std::vector<std::size_t> hash_of_;
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -1,7 +1,6 @@
 #include "centre_prior.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 double CentrePrior::log_constant(int m) const {
   // Terms relative to the largest so far: lambda^k may overflow.
@@ -56,5 +55,4 @@ double PriorStep::join(int k) const {
   return constant_ * odds * std::pow((m_ - 1.0) / m_, k);
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// A prior of counts given by its recursion, (S2): (k + 1) p(k + 1) / p(k) =
 /// base + slope k.
@@ -94,5 +93,4 @@ class PriorStep {
   double constant_ = 1;
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -9,8 +9,7 @@
 #include "spread.hpp"
 #include "transfer.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -304,5 +303,4 @@ void Chain::transfer(Archive& archive) {
   seconds_ += seconds;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

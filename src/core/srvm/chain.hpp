@@ -6,8 +6,7 @@
 #include "core/machine.hpp"
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 struct ChainSettings {
   int warmup = 0, iterations = 1000, thin = 1;
@@ -70,5 +69,4 @@ class Chain : public Machine {
   double seconds_ = 0;
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -4,8 +4,7 @@
 
 #include "likelihood.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -67,5 +66,4 @@ bool noise_move(Particle& particle, const Model& model,
                        step, rng);
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

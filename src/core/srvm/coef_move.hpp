@@ -2,8 +2,7 @@
 
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// log L(S | psi) for responses whose number (or sum of weights) is `rows` and
 /// whose squares sum to `squares`, up to a constant of the prior: (S7), (S8).
@@ -21,5 +20,4 @@ bool coef_move(Particle& particle, const Model& model,
 bool noise_move(Particle& particle, const Model& model,
                 const CandidatePool& pool, double step, Rng& rng);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -1,7 +1,6 @@
 #include "column_cache.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 const double* ColumnCache::column(int row, int h) {
   const int key = row * static_cast<int>(kernels_.size()) + h;
@@ -23,5 +22,4 @@ void ColumnCache::trim() {
   }
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -7,8 +7,7 @@
 
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Columns K(., x_i) of the kernel matrices of all rows of x, times the rows'
 /// `roots`, computed on demand. The oldest are dropped when there are more than
@@ -37,5 +36,4 @@ class ColumnCache {
   std::deque<int> age_;
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -13,8 +13,7 @@
 #include "pool.hpp"
 #include "scale_prior.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Inverse gamma (density proportional to v^(-shape-1) exp(-scale/v)) truncated
 /// to [lower, upper], or a fixed value. The bounds keep the Gram form of the
@@ -129,5 +128,4 @@ struct Config {
   }
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

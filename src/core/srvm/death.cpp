@@ -1,8 +1,7 @@
 #include "likelihood.hpp"
 #include "moves.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 // (S19).
 bool death_move(Particle& particle, const Config& config,
@@ -25,5 +24,4 @@ bool death_move(Particle& particle, const Config& config,
   return true;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -7,8 +7,7 @@
 #include "latent.hpp"
 #include "likelihood.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -147,5 +146,4 @@ std::vector<PriorStep> steps_down(const CentrePrior& prior,
   return out;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

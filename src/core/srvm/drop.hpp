@@ -3,8 +3,7 @@
 #include "config.hpp"
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Updates a particle for what left the pool. If a row leaves, or weights fall,
 /// the weight is divided by the lost likelihood, (S33). If a candidate j
@@ -20,5 +19,4 @@ double drop(Particle& particle, const Config& config, const CandidatePool& pool,
 std::vector<PriorStep> steps_down(const CentrePrior& prior,
                                   const CandidatePool& pool);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

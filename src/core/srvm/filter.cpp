@@ -14,8 +14,7 @@
 #include "scale_move.hpp"
 #include "spread.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -347,5 +346,4 @@ void Target::restore(int t, const CandidatePool::State& state,
   pool_.drop_pairs();
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

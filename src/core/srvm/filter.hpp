@@ -12,8 +12,7 @@
 #include "moves.hpp"
 #include "scale_steps.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Posterior summaries recorded at each step, and timings.
 struct Records {
@@ -166,5 +165,4 @@ class Filter : public Machine {
   Smc<Target> smc_;
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -2,8 +2,7 @@
 #include "filter.hpp"
 #include "transfer.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 void Records::transfer_path(Archive& archive, int steps) {
   archive("mean_k", mean_k, Want::of(steps));
@@ -118,5 +117,4 @@ void Filter::write_results(Archive& archive) const {
   });
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

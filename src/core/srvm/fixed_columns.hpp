@@ -2,8 +2,7 @@
 
 #include "../linalg.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Columns that no move takes out: the intercept, and a linear part, the
 /// columns (x - centre) times the scale. Their coefficients have the prior of
@@ -26,5 +25,4 @@ struct FixedColumns {
   }
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

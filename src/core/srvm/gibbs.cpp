@@ -3,8 +3,7 @@
 #include "particle.hpp"
 #include "spread.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -104,5 +103,4 @@ void gibbs_sweep(Particle& particle, const Model& model,
   }
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

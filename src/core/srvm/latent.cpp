@@ -5,8 +5,7 @@
 
 #include "core/student_df.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -275,5 +274,4 @@ double log_likelihood(const Particle& particle, const Model& model,
                                 particle.df);
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -2,8 +2,7 @@
 
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Sums over the data of a candidate with a particle's set, as the model
 /// requires: shared ones, or with the particle's weights or responses.
@@ -39,5 +38,4 @@ double log_likelihood(const Particle& particle, const Model& model,
                       const CandidatePool& pool,
                       const std::vector<double>& beta);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -6,8 +6,7 @@
 #include "kernelbayes/constants.hpp"
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// The marginal likelihood of a set as a function of z'z, the part that its
 /// coefficients explain. The factor is that of A = gain * G + ridge * I, (S6).
@@ -89,5 +88,4 @@ class Likelihood {
   double shape_ = 0, spread_ = 0, least_ = 0;
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

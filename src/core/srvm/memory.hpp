@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// How past rows count. At time t the likelihood is that of the last `window`
 /// rows, with a row of age a = 0, 1, ... raised to the power forgetting^a. The
@@ -59,5 +58,4 @@ class RowWeights {
   std::vector<double> weights_, sums_;
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -1,7 +1,6 @@
 #include "moments.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 void posterior_moments(const Particle& particle, const Model& model,
                        const Eigen::MatrixXd& fixed,
@@ -35,5 +34,4 @@ void posterior_moments(const Particle& particle, const Model& model,
   }
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -3,8 +3,7 @@
 #include "../linalg.hpp"
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Posterior mean and variance of f at n points given one particle's set and
 /// psi (the coefficients integrated out). `fixed` are the model's fixed columns
@@ -17,5 +16,4 @@ void posterior_moments(const Particle& particle, const Model& model,
                        Eigen::Ref<Eigen::VectorXd> mean,
                        Eigen::Ref<Eigen::VectorXd> variance);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

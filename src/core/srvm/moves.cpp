@@ -4,8 +4,7 @@
 
 #include "latent.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 Birth propose_birth(const Particle& particle, const Config& config,
                     const CandidatePool& pool, const Likelihood& likelihood,
@@ -30,5 +29,4 @@ void move_set(Particle& particle, const Config& config,
   }
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -2,8 +2,7 @@
 
 #include "candidate_choice.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Reversible-jump moves that leave p(S | psi, y_1..t) invariant, (S19) and
 /// (S20). Each tries once: it proposes, accepts or not, counts, and returns
@@ -64,5 +63,4 @@ inline bool accept(double log_ratio, Rng& rng) {
   return log_ratio >= 0 || rng.uniform() < std::exp(log_ratio);
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -75,5 +74,4 @@ void moments_at_new(const Particle& particle, const Model& model,
   }
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

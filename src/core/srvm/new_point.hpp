@@ -2,8 +2,7 @@
 
 #include "moments.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// The design of m new points, which are no candidates, for one particle: its p
 /// columns are the fixed ones, then kernels at the centres, in their order.
@@ -40,5 +39,4 @@ void moments_at_new(const Particle& particle, const Model& model,
                     const NewPoints& points, const SpreadRule& rule,
                     double noise, std::vector<NewMoments> out);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -34,5 +33,4 @@ void noise_draw(Particle& particle, const Model& model,
   particle.coef = ratio * noise;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

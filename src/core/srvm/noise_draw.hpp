@@ -2,8 +2,7 @@
 
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Draws the noise given the set and coef / noise, which stays, with the
 /// coefficients integrated out: (S52). In the plain form, with both variances
@@ -11,5 +10,4 @@ namespace srvm {
 void noise_draw(Particle& particle, const Model& model,
                 const CandidatePool& pool, Rng& rng);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -168,5 +167,4 @@ void OwnColumns::sum(const CandidatePool& pool, double power,
   }
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

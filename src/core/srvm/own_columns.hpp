@@ -5,8 +5,7 @@
 
 #include "pool.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// The columns K(., c) of a particle whose kernel has bandwidths of its own, by
 /// place and times the roots of the rows: of the centres of its set, in its
@@ -72,5 +71,4 @@ class OwnColumns {
   mutable int considered_ = -1;
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -2,8 +2,7 @@
 
 #include "likelihood.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 void refactor(Particle& particle, const Model& model) {
   const double gain = model.scaled ? 1 : 1 / particle.noise;
@@ -177,5 +176,4 @@ bool residual_is_valid(const Particle& particle, const Model& model,
   return explained <= total * (1 + 1e-8);
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -7,8 +7,7 @@
 #include "own_columns.hpp"
 #include "pool.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// How often each kind of move was tried and accepted in the latest refresh.
 struct MoveCounts {
@@ -150,5 +149,4 @@ void gibbs_sweep(Particle& particle, const Model& model,
 bool residual_is_valid(const Particle& particle, const Model& model,
                        const CandidatePool& pool);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -4,8 +4,7 @@
 
 #include "core/archive.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -439,5 +438,4 @@ void CandidatePool::release_unused(const std::vector<char>& used) {
   kept_.resize(left);
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -13,8 +13,7 @@
 #include "fixed_columns.hpp"
 #include "../radial_kernel.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Kernel values by place. A copy reserves room for one more row.
 class Column : public std::vector<double> {
@@ -359,5 +358,4 @@ class CandidatePool {
   OwnKernels own_;
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

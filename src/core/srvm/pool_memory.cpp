@@ -6,8 +6,7 @@
 #include "core/archive.hpp"
 #include "pool.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 bool CandidatePool::drop_rows(const Eigen::MatrixXd& x,
                               const Executor& executor) {
@@ -227,5 +226,4 @@ void CandidatePool::restore(const Eigen::MatrixXd& x,
   }
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -5,8 +5,7 @@
 #include "coef_move.hpp"
 #include "latent.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 // (S51).
 bool scale_move(Particle& particle, const Model& model,
@@ -40,5 +39,4 @@ bool scale_move(Particle& particle, const Model& model,
   return true;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -2,8 +2,7 @@
 
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// A Metropolis step to these inverse bandwidths, proposed symmetrically in
 /// their logarithms, with the coefficients integrated out: (S51). True if it
@@ -19,5 +18,4 @@ inline bool scale_move(Particle& particle, const Model& model,
   return scale_move(particle, model, pool, log_inverse, rng, spare);
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <kernelbayes/rng.hpp>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Of the inverse bandwidths of the predictors, learned: independent half-t
 /// variables, (S50). A predictor whose inverse bandwidth is near 0 has no
@@ -33,5 +32,4 @@ struct ScalePrior {
   }
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

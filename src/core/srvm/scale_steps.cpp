@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 void ScaleSteps::size_by(const std::vector<Particle>& particles) {
   // Particles that are copies of one must part again.
@@ -48,5 +47,4 @@ Eigen::VectorXd ScaleSteps::from(const Eigen::VectorXd& log_inverse,
   return to;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -4,8 +4,7 @@
 
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Steps of the logarithms of inverse bandwidths, proposed symmetrically and
 /// sized by the particles before any of them moves: (S64).
@@ -19,5 +18,4 @@ class ScaleSteps {
   Eigen::VectorXd spread_;  // of each predictor
 };
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -59,5 +58,4 @@ void to_kernels(const Particle& particle, const Model& model, double* beta) {
   }
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

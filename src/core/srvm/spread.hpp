@@ -2,8 +2,7 @@
 
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 // Coefficients of centres that are Student's t, (S66), where each particle has
 // its own columns: coefficient j is normal with variance coef v_j, and v_j, its
@@ -26,5 +25,4 @@ void draw_spreads(Particle& particle, const Model& model,
 /// those of kernels.
 void to_kernels(const Particle& particle, const Model& model, double* beta);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -4,8 +4,7 @@
 #include "moves.hpp"
 #include "spread.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 // (S12).
 double log_swap_ratio(const Birth& birth, const Death& death,
@@ -68,5 +67,4 @@ bool swap_move(Particle& particle, const Config& config,
   return true;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

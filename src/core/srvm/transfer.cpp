@@ -4,8 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 namespace {
 
@@ -237,5 +236,4 @@ std::vector<int> candidate_rows(const CandidatePool& pool) {
   return out;
 }
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

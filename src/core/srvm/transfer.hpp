@@ -6,8 +6,7 @@
 #include "core/archive.hpp"
 #include "particle.hpp"
 
-namespace kernelbayes {
-namespace srvm {
+namespace kernelbayes::srvm {
 
 /// Sets (candidates counted from 1), variances and factors.
 void transfer(Archive& archive, std::vector<Particle>& particles, int fixed);
@@ -32,5 +31,4 @@ void transfer(Archive& archive, SmcPath& path, int steps);
 /// Rows of candidates, from 1, by candidate number; missing if there is none.
 std::vector<int> candidate_rows(const CandidatePool& pool);
 
-}  // namespace srvm
-}  // namespace kernelbayes
+}  // namespace kernelbayes::srvm

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "core/bark/coefficients/open.hpp"
+
+namespace kernelbayes::bark {
+
+/// Classes of the rows, from 0.
+struct Classes {
+  std::vector<int> of_row;
+  int count;
+};
+
+/// The state of a multinomial probit model: each class k has a function f_k,
+/// the field, with its own kernels and scales, all with the same prior, and the
+/// class of row i is the one with the largest latent response z_ik = f_k(x_i) +
+/// N(0, 1). Each field is the state of a probit model given its responses.
+/// Adding a function to all fields changes no class: only the prior determines
+/// it, and treats the classes equally (with a base class it would not, because
+/// differences of two fields share that of the base). See derivations/bark.md,
+/// section 6.2.
+class Fields {
+ public:
+  /// `data` with any signs as y, which are not used.
+  Fields(const Data& data, const Prior& prior, const Classes& classes);
+
+  int n() const { return static_cast<int>(classes_->of_row.size()); }
+  int size() const { return static_cast<int>(fields_.size()); }
+  int label(int row) const { return classes_->of_row[row]; }
+  /// A latent response, offset included.
+  double latent(int row, int k) const {
+    return fields_[k].response()[row] + fields_[k].offset(row);
+  }
+  State& operator[](int k) { return fields_[k]; }
+  const State& operator[](int k) const { return fields_[k]; }
+
+  /// Where the responses of field k may be, given the others.
+  Intervals intervals(int k) const;
+
+  void set_amplitude(double amplitude);
+  /// Latent responses without the offset, a column per class.
+  void set_responses(const Eigen::MatrixXd& z);
+
+ private:
+  const Classes* classes_;
+  std::vector<State> fields_;
+};
+
+/// All latent responses given the kernels, coefficients integrated out: row by
+/// row, each in turn, (B49), then all of the row by a common amount, (B54).
+void latent_move(Fields& fields, Rng& rng);
+
+/// All latent responses by one factor, or by a common multiple of one function
+/// of the rows, (B55): the largest stays the largest.
+void latent_scale_move(Fields& fields, Rng& rng);
+void latent_shift_move(Fields& fields, Rng& rng);
+
+/// Latent responses under the model without kernels.
+void draw_latent(Fields& fields, Rng& rng);
+
+/// log p(classes | f), f without the offset, a column per class.
+double class_log_likelihood(const Fields& fields, const Eigen::MatrixXd& f);
+
+}  // namespace kernelbayes::bark

@@ -1,0 +1,71 @@
+#include "glm_likelihood.hpp"
+
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+namespace kernelbayes::bark {
+
+GlmLikelihood::GlmLikelihood(const Data& data)
+    : constants_(Eigen::ArrayXd::Zero(data.y.size())) {
+  if ((data.weights.array() != 1).any()) weights_ = data.weights;
+}
+
+GlmLikelihood::Rows GlmLikelihood::weighted(const Eigen::VectorXd& f) const {
+  Rows at = rows(f);
+  if (weights_.size() > 0) {
+    at.value *= weights_;
+    at.first *= weights_;
+    at.minus_second *= weights_;
+  }
+  return at;
+}
+
+GlmLikelihood::Derivatives GlmLikelihood::derivatives(
+    const Eigen::VectorXd& f) const {
+  Rows at = weighted(f);
+  return {constant() + at.value.sum(), std::move(at.first),
+          std::move(at.minus_second)};
+}
+
+// Steps of random length.
+void GlmLikelihood::step_in_log(const Eigen::VectorXd& f, Rng& rng) {
+  constexpr int kTimes = 4;
+  const auto log_posterior = [&] { return log_likelihood(f) + log_prior(); };
+  std::vector<double> values = parameters();
+  double before = log_posterior();
+  for (double& value : values) {
+    for (int i = 0; i < kTimes; ++i) {
+      const double from = value;
+      const double length = std::exp2(1 - 4 * rng.uniform());
+      value = from * std::exp(length * rng.normal());
+      set_parameters(values);
+      const double after = log_posterior(), log_ratio = after - before;
+      if (log_ratio >= 0 || rng.uniform() < std::exp(log_ratio)) {
+        before = after;
+      } else {
+        value = from;
+      }
+    }
+  }
+  set_parameters(values);
+}
+
+LikelihoodPtr make_likelihood(const Data& data, const Prior& prior) {
+  static const std::map<Family, decltype(&poisson)> makers{
+      {Family::kPoisson, poisson},
+      {Family::kNegativeBinomial, negative_binomial},
+      {Family::kBinomialLogit, binomial_logit},
+      {Family::kBinomialProbit, binomial_probit},
+      {Family::kOrderedProbit, ordered_probit},
+      {Family::kLogVariance, log_variance},
+      {Family::kCensoredNormal, censored_normal},
+      {Family::kCensoredExtreme, censored_extreme}};
+  const auto found = makers.find(data.family);
+  if (found == makers.end()) {
+    throw std::invalid_argument("the family has a latent normal form");
+  }
+  return found->second(data, prior);
+}
+
+}  // namespace kernelbayes::bark
