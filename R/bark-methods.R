@@ -303,9 +303,9 @@ sigma.kb_bark <- function(object, ...) {
 #'   linear terms (see [fixef.kb_bark()]); if there are groups a list with a data
 #'   frame per factor, each row the coefficients of a group, linear ones
 #'   included. With `draw`, of kernels: named vector (with several unordered
-#'   classes a list of them, one per field) in units of the response (of f in classification): `(Intercept)`
-#'   and, for each training row that is a centre in this draw, its number (more
-#'   than once where several kernels have this centre). f is
+#'   classes a list of them, one per field) in units of the response (of f in
+#'   classification): `(Intercept)` and, for each training row that is a centre in this
+#'   draw, its number (more than once where several kernels have this centre). f is
 #'   the intercept plus the sum of coefficients times kernel. Kernels whose
 #'   centre is not a row are named `kernel 1`, `kernel 2` and so on.
 #' @section Errors: Without `draw` and without terms beside kernels,

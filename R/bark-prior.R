@@ -78,7 +78,8 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   3 degrees of freedom and this scale. 0: no linear part. `NULL`: 0.3 with fewer
 #'   than 5000 rows and at most 30 predictors, without `directions`, truncation,
 #'   linear terms and groups; otherwise 0. Kernels fall back to their mean between and
-#'   beyond the rows, which costs most with few rows and a trend. Predictions, effects and importance include the linear part, and
+#'   beyond the rows, which costs most with few rows and a trend. Predictions, effects
+#'   and importance include the linear part, and
 #'   `print()` shows its share: its variance over the rows divided by that plus the
 #'   variance of the kernels.
 #' @param linear_sd Prior standard deviation of the coefficients of linear terms

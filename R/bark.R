@@ -66,8 +66,8 @@
 #'   of its own (not for several unordered classes).
 #' * Plain terms are linear if the formula has `kernels()`, factors by contrasts,
 #'   by `options(contrasts = )` or their own; there is always an intercept, and
-#'   constant columns are left out, with a message. Without `kernels()` they are inputs of
-#'   kernels; with `prior = bark_prior(gamma = 0)` there are no kernels, and
+#'   constant columns are left out, with a message. Without `kernels()` they are inputs
+#'   of kernels; with `prior = bark_prior(gamma = 0)` there are no kernels, and
 #'   plain terms are linear. A dot stands for all columns that appear nowhere
 #'   else. Where you expect a trend, `kernels(x) + x` puts a line beside kernels,
 #'   which alone fall back to the mean where rows are few.
@@ -80,10 +80,10 @@
 #' With `x` and `y` give `linear`, `groups` and `offset` instead.
 #' [fixef()][fixef.kb_bark], [ranef()][fixef.kb_bark],
 #' [VarCorr()][fixef.kb_bark] and `coef()` have the coefficients;
-#' `predict(type = "terms")` each component; [exposure_effects()] the summaries of Bayesian kernel machine
-#' regression. [bark_prior()] describes the priors. All coefficients of linear
-#' terms and of groups are integrated out while kernels move, of several factors
-#' those of one and of the factors that it is nested in, in turns.
+#' `predict(type = "terms")` each component; [exposure_effects()] the summaries of
+#' Bayesian kernel machine regression. [bark_prior()] describes the priors. All
+#' coefficients of linear terms and of groups are integrated out while kernels move, of
+#' several factors those of one and of the factors that it is nested in, in turns.
 #' [evidence()][evidence.kb_bark], temperatures and the truncation approximation are
 #' not defined with such terms.
 #'
@@ -324,9 +324,9 @@
 #'   predictors with a long tail (an absolute skewness above 1, and six values or
 #'   more) after their logarithm is taken, if it is less skewed: with d the
 #'   distance from the smallest value (from the largest if the tail is to the
-#'   left) and m its median, log(1 + d / m). `print()` names them. `"linear"`: standardised
-#'   without logarithms. Results are reported in the original units, except the
-#'   scales \eqn{\lambda_l}, which belong to the predictors that the model sees.
+#'   left) and m its median, log(1 + d / m). `print()` names them. `"linear"`:
+#'   standardised without logarithms. Results are reported in the original units, except
+#'   the scales \eqn{\lambda_l}, which belong to the predictors that the model sees.
 #'   `FALSE` leaves both untouched; the mean of the response should then not be
 #'   far from 0 (`kb_warning_offset`).
 #' @param prior_only Draw from the prior, without the likelihood? The default
@@ -338,8 +338,8 @@
 #' @param keep_data `FALSE`: the value has what predictions need: of the data the
 #'   rows that are centres of kernels only, and no states of the chains, so that its
 #'   size does not grow with the number of rows. It has class `kb_predictor`, with
-#'   [`predict`][predict.kb_bark] on new rows and `print`; all else needs the fit. A fit that was stopped keeps
-#'   them (`kb_message_data_kept`).
+#'   [`predict`][predict.kb_bark] on new rows and `print`; all else needs the fit. A fit
+#'   that was stopped keeps them (`kb_message_data_kept`).
 #' @param seed Whole number that determines every draw; `NULL` takes one from
 #'   R's generator. The result does not depend on the workers that run the
 #'   chains.
@@ -349,9 +349,9 @@
 #' @return An object of class `kb_bark`, `kb_mcmc` and `kb_fit`: a list of plain
 #'   R data with, among others, `settings` (the frozen settings), `runs` (one
 #'   state per chain, with its draws), `seed`, `simd` and `status`
-#'   (`"complete"`, `"interrupted"` or `"time_limit"`). It can be saved with [saveRDS()] and
-#'   used in another session, after `library(kernelbayes)`. Methods: `print`, [`summary`][summary.kb_bark],
-#'   [`plot`][plot.kb_bark], [`predict`][predict.kb_bark],
+#'   (`"complete"`, `"interrupted"` or `"time_limit"`). It can be saved with [saveRDS()]
+#'   and used in another session, after `library(kernelbayes)`. Methods: `print`,
+#'   [`summary`][summary.kb_bark], [`plot`][plot.kb_bark], [`predict`][predict.kb_bark],
 #'   [`update`][update.kb_mcmc], `fitted`, `residuals`, [`coef`][coef.kb_bark],
 #'   `sigma`, `nobs`, `formula`, [`terms`][terms.kb_fit] and the model frame,
 #'   `logLik`, `simulate`, [`as_draws`][as_draws.kb_bark],
@@ -365,13 +365,13 @@
 #' `kb_error_argument` (also for other families), `kb_error_missing`,
 #' `kb_error_infinite`, `kb_error_outcome` (a response of the wrong type, or of
 #' a single class), and for terms beside kernels `kb_error_groups` (groups with
-#' one level, or a level per row; slopes that are not numbers). For several unordered classes, levels without rows are
-#' dropped with a warning (`kb_warning_empty_level`). A factor with more than 50
-#' levels and more than half as many levels as rows may identify the rows: it
-#' gives a warning, too (`kb_warning_levels`). Columns that are constant in fitting
-#' are told, then and where they vary in new rows, which count as having the same
-#' value (`kb_message_constant`). An interrupt or a time limit gives a warning
-#' (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with the draws
+#' one level, or a level per row; slopes that are not numbers). For several unordered
+#' classes, levels without rows are dropped with a warning (`kb_warning_empty_level`). A
+#' factor with more than 50 levels and more than half as many levels as rows may
+#' identify the rows: it gives a warning, too (`kb_warning_levels`). Columns that are
+#' constant in fitting are told, then and where they vary in new rows, which count as
+#' having the same value (`kb_message_constant`). An interrupt or a time limit gives a
+#' warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with the draws
 #' so far, which `update()` continues. [noise_improper()] warns with
 #' `kb_warning_improper`.
 #'

@@ -30,8 +30,8 @@
 #' @section Errors: `kb_error_not_defined` where a model has no such thing:
 #'   `AIC()`, `BIC()`, `deviance()`, `df.residual()` and `anova()`, because the
 #'   number of parameters is not fixed (`loo::loo()`, `loo::waic()`, [evidence()]
-#'   and [cross_validate()] compare models); `vcov()` without linear terms; `family()` of [kgs()], whose
-#'   labels are the sign of a function, or wrong.
+#'   and [cross_validate()] compare models); `vcov()` without linear terms; `family()`
+#'   of [kgs()], whose labels are the sign of a function, or wrong.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,

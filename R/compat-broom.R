@@ -210,8 +210,8 @@ augment_response <- function(x, new) {
 #'   `re_formula` of [predict()][predict.kb_bark]. Unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits; for
 #'   Student-t noise its scale), `J` (number of kernels), `df` where it is learned,
-#'   for negative binomial counts `size`, for priors that select `d` (number of predictors in the kernel), for ordered classes the cut
-#'   points `cut[low|high]` between neighbouring levels (the first is 0), and with
+#'   for negative binomial counts `size`, for priors that select `d` (number of
+#'   predictors in the kernel), for ordered classes the cut points `cut[low|high]` between neighbouring levels (the first is 0), and with
 #'   terms beside kernels the linear coefficients `b[term]`, standard deviations
 #'   `sd[factor]` or `sd[factor,coefficient]` of groups and their correlations
 #'   `cor[factor,one,other]` (of several classes with the class first), with
@@ -221,8 +221,9 @@ augment_response <- function(x, new) {
 #'   `glance()`: one line with
 #'   `nobs`, `J`, `sigma`, `rhat` (the largest), `ess_bulk` (the smallest),
 #'   `draws`, `seconds`. `augment()`: the data with `.fitted` (mean of f,
-#'   expected count, or probability of the second level), `.lower`, `.upper` (rows of `newdata`
-#'   have weight 1), for two classes `.class`, and, where the response is known,
+#'   expected count, or probability of the second level), `.lower`, `.upper` (rows of
+#'   `newdata` have weight 1), for two classes `.class`, and, where the response is
+#'   known,
 #'   `.resid` (see [residuals.kb_fit()]). For more than two classes `.class` and
 #'   `.prob_<level>` for each class instead of `.fitted`, `.lower`, `.upper`;
 #'   for unordered classes `tidy()` has `J`, `J[class]` and `d[class]`.

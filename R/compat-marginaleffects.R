@@ -6,8 +6,8 @@
 #' `avg_*()` and `plot_*()` forms and `get_draws()` of
 #' [marginaleffects](https://marginaleffects.com/) work with fits. They use the
 #' draws of the fit: estimates are posterior medians, intervals are
-#' equal-tailed, and there are no p values. [partial_dependence()] and [exposure_effects()]
-#' need no other package.
+#' equal-tailed, and there are no p values. [partial_dependence()] and
+#' [exposure_effects()] need no other package.
 #'
 #' @param model A fit of [srvm()], [bark()] or [kgs()].
 #' @param newdata A data frame.

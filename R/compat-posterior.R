@@ -11,9 +11,9 @@
 #'   iterations they come from) with the variables `sigma` (noise standard
 #'   deviation), `tau` (standard deviation of the coefficients), `k` (number of
 #'   centres), `Intercept` if the model has one, `df` (degrees of freedom of the
-#'   noise), `lambda` (rate of the number of centres) and `bandwidth[<predictor>]` (in units of the predictor as the model
-#'   sees it) if they are learned, `kernel` (its number, as in
-#'   [kernel_posterior()]) if kernels are averaged, and with a
+#'   noise), `lambda` (rate of the number of centres) and `bandwidth[<predictor>]` (in
+#'   units of the predictor as the model sees it) if they are learned, `kernel` (its
+#'   number, as in [kernel_posterior()]) if kernels are averaged, and with a
 #'   [kernel_dictionary()] `k_kernel[h]` (number of centres with its kernel h);
 #'   `sigma`, `tau` and `Intercept` in units of the response.
 #'

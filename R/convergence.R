@@ -18,10 +18,10 @@
 #' `print()` and `summary()` show, such as coefficients, noise and standard
 #' deviations of groups. The Monte Carlo error of a posterior mean comes from the
 #' means of the C chains, sd / sqrt(C), or of their halves, whichever is larger; with
-#' fewer than four chains from those of four parts or more. That of predictions is the root mean square over f (for
-#' several classes the probabilities) at 20 rows, each relative to its posterior
-#' standard deviation. Scales, inclusion and numbers of kernels take far longer to
-#' mix than predictions: `diagnostics()` has them.
+#' fewer than four chains from those of four parts or more. That of predictions is the
+#' root mean square over f (for several classes the probabilities) at 20 rows, each
+#' relative to its posterior standard deviation. Scales, inclusion and numbers of
+#' kernels take far longer to mix than predictions: `diagnostics()` has them.
 #'
 #' Fits judge themselves in this way: without a fixed length [bark()] aims at an
 #' error of 0.25; with any length `print()` says "converged", and no warning is

@@ -26,8 +26,8 @@
 #'
 #' @return A data frame of class `kb_cross_validation` with one line per model
 #'   and row: `model`, `row`, `fold`, `copies` (if [weights][kb_weights] count
-#'   them; sums and means of `summary()` are over copies), `log_score` (log predictive density or
-#'   probability of the response), and
+#'   them; sums and means of `summary()` are over copies), `log_score` (log predictive
+#'   density or probability of the response), and
 #'   * for numeric responses `fit` (predictive mean), `error` (response minus
 #'     `fit`), `crps` (continuous ranked probability score, in units of the
 #'     response: smaller is better) and `pit`, the predictive probability of a
@@ -50,16 +50,17 @@
 #'   share of responses inside the central prediction interval of `level`, and
 #'   `weight`, the model's weight in the mixture of predictive distributions
 #'   whose log score over all rows is highest (stacking). `print()` shows it,
-#'   with 90% intervals, and `tidy()` has a row per model and number. `plot()` shows calibration:
-#'   the distribution function of `pit` minus the diagonal, or the share of the
-#'   second class (with more classes, of all) against its predicted probability.
+#'   with 90% intervals, and `tidy()` has a row per model and number. `plot()` shows
+#'   calibration: the distribution function of `pit` minus the diagonal, or the share of
+#'   the second class (with more classes, of all) against its predicted probability.
 #'
 #'   Refits run on [workers][kb_workers], if there are any. The tasks of a lost
 #'   worker are repeated (`kb_warning_worker`). After an interrupt the result has the
 #'   folds that are finished for all models (`kb_warning_interrupted`).
 #' @section Errors: `kb_error_argument` for fits to different responses, or if a
 #'   class has rows in one fold only, or those that are not censored on one side;
-#'   `kb_error_not_defined` for fits of [kbr()] (see [tune_kbr()]); `kb_error_interrupted` if no fold was finished.
+#'   `kb_error_not_defined` for fits of [kbr()] (see [tune_kbr()]);
+#'   `kb_error_interrupted` if no fold was finished.
 #' @references
 #' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Using stacking to
 #' average Bayesian predictive distributions. *Bayesian Analysis* 13, 917-1007.

@@ -14,11 +14,12 @@
 #' likewise for `log(pb)`, `poly(pb, 2)` or `pb:cd`. Exposures are variables of
 #' the data: in `kernels(log(pb), pb:cd)` they are `pb` and `cd`. In interactions
 #' with other variables (`pb:age`) these are at their median or most frequent
-#' level, which `print()` says. Coefficients of groups are 0. Effects are thus differences of
-#' draws of `predict(type = "draws", re_formula = NA)` at two rows.
+#' level, which `print()` says. Coefficients of groups are 0. Effects are thus
+#' differences of draws of `predict(type = "draws", re_formula = NA)` at two rows.
 #'
 #' Factors inside `kernels()` are not exposures: they stay at their most
-#' frequent level. Ordered ones are, with scores 1, 2, ... that occur. Fits with `prior_only = TRUE` have medians as `mean`, and no
+#' frequent level. Ordered ones are, with scores 1, 2, ... that occur. Fits with
+#' `prior_only = TRUE` have medians as `mean`, and no
 #' `sd`, since f has no mean under the prior.
 #'
 #' @section Inclusion: `effect` and `share` are about kernels only, without

@@ -29,8 +29,8 @@
 #'   high. So before you compare models whose evidence differs by a few nats,
 #'   use `smc_control(replicates = )` and look at the standard deviation of
 #'   `replicates`, which needs no genealogy. `note` says so, or that the number
-#'   is not an evidence (printed weights, improper prior); otherwise it is `NULL`. With several
-#'   replicates, `replicates` has the estimate of each and `mc_se_replicates`
+#'   is not an evidence (printed weights, improper prior); otherwise it is `NULL`. With
+#'   several replicates, `replicates` has the estimate of each and `mc_se_replicates`
 #'   the relative standard error of the mean evidence from their spread, which
 #'   is at most 1, however far apart they are. `path` is a data frame with one line
 #'   per row of data in the order of processing: `row`, `log_predictive` (the
@@ -256,12 +256,13 @@ fitted.kb_fit <- function(object, ...) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return A vector, one number per training row. `"response"`: the response minus
 #'   the posterior mean of f, the median of the expected count or of times; the
-#'   share of successes minus the probability; `NA` for censored responses. For two classes 0 or 1 (the second level) minus the
-#'   probability of the second level; for more, 1 minus the probability of the
-#'   row's class. Probabilities are those of `predict(type = "prob")`: for
-#'   [kgs()] of the recorded label. `fitted()` is `predict(object)`: means of f,
-#'   medians of counts and times, or classes. For fits of [kbr()] both have one column per state. Character
-#'   row names are kept in both and in the results of `predict()`.
+#'   share of successes minus the probability; `NA` for censored responses. For two
+#'   classes 0 or 1 (the second level) minus the probability of the second level; for
+#'   more, 1 minus the probability of the row's class. Probabilities are those of
+#'   `predict(type = "prob")`: for [kgs()] of the recorded label. `fitted()` is
+#'   `predict(object)`: means of f, medians of counts and times, or classes. For fits of
+#'   [kbr()] both have one column per state. Character row names are kept in both and in
+#'   the results of `predict()`.
 #' @references
 #' Dunn, P. K. and Smyth, G. K. (1996). Randomized quantile residuals. *Journal of
 #' Computational and Graphical Statistics* 5, 236-244.

@@ -78,16 +78,16 @@
 #' @return A data frame of class `kb_importance`. For scales one row per variable
 #'   of the data that kernels see, in their order, with the largest scale of its
 #'   columns; or per column. The columns of the table are `variable`, `mean` of the
-#'   scale, its Monte Carlo standard error `mc_se`, `lower`, `q25`, `median`, `q75`, `upper`; `inclusion`, the
-#'   posterior probability that the predictor is in the kernel (1 for priors
-#'   that do not select), however small its scale, with `inclusion_se`;
+#'   scale, its Monte Carlo standard error `mc_se`, `lower`, `q25`, `median`, `q75`,
+#'   `upper`; `inclusion`, the posterior probability that the predictor is in the kernel
+#'   (1 for priors that do not select), however small its scale, with `inclusion_se`;
 #'   `share`, the posterior mean of its share of the change of f (the mean squared
 #'   change when its values are permuted among rows, over the sum for all
 #'   predictors), with `share_se`; `effect`, the posterior probability of an effect
-#'   on f, with `effect_se`, and `effect_prior`. Standard errors follow from the effective sample sizes
-#'   of the chains, those of effects from the draws used; they are `NA` if all
-#'   draws are equal. The scale of a predictor that is not in the kernel counts
-#'   as 0. With `bark_prior(own_scales = TRUE)` the scale is the mean over the
+#'   on f, with `effect_se`, and `effect_prior`. Standard errors follow from the
+#'   effective sample sizes of the chains, those of effects from the draws used; they
+#'   are `NA` if all draws are equal. The scale of a predictor that is not in the kernel
+#'   counts as 0. With `bark_prior(own_scales = TRUE)` the scale is the mean over the
 #'   kernels, and `inclusion` the posterior mean of the share of kernels that
 #'   contain the predictor; kernels (except the intercept) are weighted by the
 #'   absolute size of their coefficients. Some kernel nearly always contains a

@@ -58,8 +58,8 @@
 #' `print()` shows the bounds.
 #'
 #' @section The rule:
-#' With `method = "kbr"`, pairs \eqn{(X_i, Y_i)}, i = 1..n, a sample \eqn{U_j} from the prior with
-#' weights \eqn{\gamma_j}, and kernel matrices \eqn{G_X}, \eqn{G_Y} and
+#' With `method = "kbr"`, pairs \eqn{(X_i, Y_i)}, i = 1..n, a sample \eqn{U_j} from the
+#' prior with weights \eqn{\gamma_j}, and kernel matrices \eqn{G_X}, \eqn{G_Y} and
 #' \eqn{G_{XU}},
 #' \deqn{\mu = (G_X + n \epsilon I)^{-1} G_{XU} \gamma, \quad
 #' w(y) = L (L^2 + \delta I)^{-1} \Lambda k_Y(y), \quad
@@ -73,8 +73,8 @@
 #' (R'DR + delta I)^-1 phi_Y(y)}, where R holds the features of the
 #' observations.
 #'
-#' **Weights of these two may be negative**: usually about half of them are, with a quarter
-#' of the absolute mass, and this does not vanish with n. They are never clipped
+#' **Weights of these two may be negative**: usually about half of them are, with a
+#' quarter of the absolute mass, and this does not vanish with n. They are never clipped
 #' unless you ask for it. Moments use weights divided by their sum.
 #' [diagnostics()][diagnostics.kb_kbr] reports the negative share, and whether
 #' the prior has as much influence as it should.
@@ -144,13 +144,14 @@
 #' @return An object of class `kb_kbr` and `kb_fit`: a list of plain R data with
 #'   `settings`, `data` (`x` and `y`), `prior`, `features` (factors of both
 #'   kernels), `mu`, and `posterior` or `adjustment` (quantities used for every
-#'   observation). It can be saved and used in another session, after `library(kernelbayes)`. Its
-#'   memory is O(n r).
+#'   observation). It can be saved and used in another session, after
+#'   `library(kernelbayes)`. Its memory is O(n r).
 #'
 #'   Methods: [`predict()`][predict.kb_kbr], [`plot()`][plot.kb_kbr],
 #'   [`update()`][update.kb_kbr] (another prior, without new factors),
 #'   [`diagnostics()`][diagnostics.kb_kbr], [calibrate()],
-#'   [prior_predictive_check()], [posterior_predictive_check()], `summary()`, `fitted()`,
+#'   [prior_predictive_check()], [posterior_predictive_check()], `summary()`,
+#'   `fitted()`,
 #'   `residuals()`, [`simulate()`][simulate.kb_kbr],
 #'   [`as_draws()`][as_draws.kb_kbr], [`tidy()`][tidy.kb_kbr], `glance()`,
 #'   `augment()`, `nobs()`, `formula()`, [timings()].

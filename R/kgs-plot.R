@@ -4,8 +4,8 @@
 #' @param type What to draw:
 #' * `"boundary"`: with one predictor the probabilities of the true class along
 #'   it; otherwise, over the plane of two predictors (all others at their
-#'   median or most frequent level), the most probable true class in its colour, fainter if less
-#'   certain, and the boundary between classes (for two classes with dotted
+#'   median or most frequent level), the most probable true class in its colour, fainter
+#'   if less certain, and the boundary between classes (for two classes with dotted
 #'   lines where its probability is 0.1 and 0.9). Points are the training rows;
 #'   a circle marks labels that are more likely wrong than right.
 #' * `"reject"`: error rate among the decided rows against their share, see

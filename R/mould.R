@@ -19,8 +19,8 @@
 #'   (their numbers), `row_names` (of `x`, or NULL), `variables` (NULL, or a
 #'   data frame of those that `x` does not hold as they are), `outcome`,
 #'   `outcome_name`, `outcome_columns`, `levels`, `constant` (values of columns
-#'   of `x` that do not vary, named, or NULL). For formulas also `formula`, `terms` (with
-#'   what transformations learned), `xlevels` (of factors among the variables)
+#'   of `x` that do not vary, named, or NULL). For formulas also `formula`, `terms`
+#'   (with what transformations learned), `xlevels` (of factors among the variables)
 #'   and `assign` (the term of each column of `x`). If there are terms beside
 #'   kernels also `mixed`, see `mixed_learn()`, and their columns `mixed_x`.
 #' @noRd

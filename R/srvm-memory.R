@@ -164,8 +164,9 @@ print.kb_srvm_memory <- function(x, ...) {
 #' compares any models on the same stream, even if there is no evidence.
 #'
 #' It is the density that functions with centres among the previous rows give to
-#' the new one, with the particles refreshed once more. The sum is not the log evidence, because the prior of [srvm()] is on
-#' subsets of the rows so far and changes when a row becomes a candidate.
+#' the new one, with the particles refreshed once more. The sum is not the log evidence,
+#' because the prior of [srvm()] is on subsets of the rows so far and changes when a row
+#' becomes a candidate.
 #'
 #' @param object A fit of [srvm()] by the sequential sampler.
 #' @return Data frame with one line per row of data in the order of processing:

@@ -48,9 +48,9 @@
 #' this f would be too certain far from all centres. On the nine UCI sets named in
 #' [srvm()], another split of at most 200 rows, the log density of new responses rose
 #' by .04 on average (by .17, .10 and .07 in three, and it fell by at most .004), and
-#' errors fell by .7%. A new point costs about as much as a move of each particle: a second for 1000
-#' points, 200 rows and 10 predictors. Chains use at most 250 draws for this.
-#' A point is new unless it is a row up to rounding: each predictor, as the kernel
+#' errors fell by .7%. A new point costs about as much as a move of each particle: a
+#' second for 1000 points, 200 rows and 10 predictors. Chains use at most 250 draws for
+#' this. A point is new unless it is a row up to rounding: each predictor, as the kernel
 #' sees it, within 1e-9 of its range.
 #'
 #' Draws (`"draws"`, `rstantools::posterior_predict()`), [partial_dependence()] and

@@ -200,8 +200,8 @@ srvm_family <- function(family, reference) {
 #' @param noise,coef Priors of the noise variance and of the coefficients'
 #'   variance, each [ig()] or [fixed_variance()], in squared units of the
 #'   response that the model sees (standardised if `scale = TRUE`). `NULL`:
-#'   `ig(1, 0.01 v)` and `ig(1, 0.5 v)`, where v is the variance of that response at the first
-#'   call (1 if it is undefined or 0). With weights of rows the scale of `noise`
+#'   `ig(1, 0.01 v)` and `ig(1, 0.5 v)`, where v is the variance of that response at the
+#'   first call (1 if it is undefined or 0). With weights of rows the scale of `noise`
 #'   is multiplied by their mean.
 #' @param scaled `TRUE` for the scaled form: coefficients have the noise
 #'   variance times a ratio as their variance, `coef` is the prior of that ratio
@@ -244,9 +244,9 @@ srvm_family <- function(family, reference) {
 #' p(k) is truncated to k at most `kmax` and the number of distinct rows so far,
 #' and normalised. There is no smallest k: a new row joins a set or does not, so a
 #' set with the newest row alone comes from none. The inverse gammas are truncated
-#' to \eqn{[10^{-8} v, 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 w]} for the coefficients (w is the
-#' larger of v and the square of the response's mean), within which the
-#' likelihood is computed accurately; noise below a ten-thousandth of the
+#' to \eqn{[10^{-8} v, 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 w]} for the
+#' coefficients (w is the larger of v and the square of the response's mean), within
+#' which the likelihood is computed accurately; noise below a ten-thousandth of the
 #' response's standard deviation cannot be resolved. In the scaled form the
 #' noise is not truncated and the ratio is in \eqn{[10^{-8}, 10^{12}]}. (With
 #' weights of rows the bounds of the noise are multiplied by their mean, and those

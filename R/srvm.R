@@ -234,8 +234,8 @@
 #' @param reference A fit (or its `settings`) whose kernel, prior, scaling,
 #'   intercept, family and memory are used as they are.
 #' @param weights `NULL`, or positive numbers, one per row, that divide the
-#'   variance of the row's noise (precision, see [kb_weights]). Numeric responses only. In the formula
-#'   interface they are looked up in `data` first.
+#'   variance of the row's noise (precision, see [kb_weights]). Numeric responses only.
+#'   In the formula interface they are looked up in `data` first.
 #' @param offset With `x` and `y`: `NULL`, or a number per row that is added to
 #'   f. A formula has it itself.
 #' @param na.action `"omit"` leaves rows with missing values, weights or offsets

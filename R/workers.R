@@ -42,9 +42,9 @@
 #' Ctrl-C and time limits end a call as they do without workers: the draws and
 #' tasks that have come back are kept. An interrupt ends all stages of a call:
 #' what is finished is returned with a warning (`kb_warning_interrupted`), or if
-#' nothing can be used there is an error (`kb_error_interrupted`). Checkpoints are written by this process.
-#' The work of a worker that is lost (killed, out of memory, a cancelled job) is
-#' repeated elsewhere with the same result and a warning of class
+#' nothing can be used there is an error (`kb_error_interrupted`). Checkpoints are
+#' written by this process. The work of a worker that is lost (killed, out of memory, a
+#' cancelled job) is repeated elsewhere with the same result and a warning of class
 #' `kb_warning_worker`: a lost chain costs at most one round. This process does
 #' the work itself if no worker is left, or if three in a row did not survive
 #' it.
