@@ -13,7 +13,8 @@
 #   down, no Jacobian, no exponential factor, the ratio not squared;
 # - the variance of a coefficient: Voigt's function with the residue of |x| at a
 #   negative x, without residues, with nodes next to x; b twice as large, a without
-#   copies; draws that are NaN for infinite information;
+#   copies; draws that are NaN for infinite information; no tail, chords taken for
+#   the density, (B142) without the ratio of priors or the share of the prior;
 # - varphi: alpha for alpha / 2, no Jacobian, wrong rates; in all places at once
 #   alpha missing from the rate: only the moments of prior draws;
 # - scales: a dropped, no Jacobian, S of one predictor, shapes a or a / (d + 1)
