@@ -2,7 +2,10 @@
 # deviation, integrated out with the other terms. One-step invariance for every
 # family, posteriors and evidences against importance sampling and quadrature,
 # predictions from the definition. The model is (B143) to (B145). Seen to fail: the
-# degrees of freedom of the standard deviation without the number of slopes.
+# degrees of freedom of the standard deviation without the number of slopes; squares
+# of slopes not halved; (B144) without the length of the step; slopes of sampled
+# coefficients that do not follow their standard deviation. Not seen: the same of
+# integrated ones, which no later move reads.
 
 slope_terms <- list(
   linear = matrix(0, 8, 0), linear_sd = numeric(), groupings = list()
