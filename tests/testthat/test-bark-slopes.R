@@ -4,8 +4,9 @@
 # predictions from the definition. The model is (B143) to (B145). Seen to fail: the
 # degrees of freedom of the standard deviation without the number of slopes; squares
 # of slopes not halved; (B144) without the length of the step; slopes of sampled
-# coefficients that do not follow their standard deviation. Not seen: the same of
-# integrated ones, which no later move reads.
+# coefficients that do not follow their standard deviation; (B145) without the power.
+# Not seen: integrated slopes that do not follow it, which no later move reads; their
+# squares not divided by the amplitude; (B145) without the prior of the noise.
 
 slope_terms <- list(
   linear = matrix(0, 8, 0), linear_sd = numeric(), groupings = list()
