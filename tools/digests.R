@@ -366,7 +366,7 @@ more_fits <- function() {
       bark_near = bark_prior(centres = centre_near_rows(0.3), linear = 0.5),
       bark_rows = bark_prior(centres = centre_rows(rep(1:2, 12), 0.2)),
       bark_noise = bark_prior(noise = noise_gamma(2, 0.1), alpha = 0.5),
-      bark_improper = bark_prior(noise = noise_improper(), linear = 0),
+      bark_improper = bark_prior(noise = noise_improper()),
       bark_scales = bark_prior(own_scales = FALSE, scales = c(2, 1)),
       bark_short = bark_prior("different",
         approximation = "truncation", own_scales = FALSE, eps = 0.3,

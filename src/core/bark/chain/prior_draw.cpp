@@ -13,7 +13,7 @@ double prior_noise(const State& state, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.noise_fixed) return prior.noise_precision;
   if (prior.noise_rate == 0) return state.noise();
-  return rng.gamma(prior.noise_shape) / prior.noise_rate;
+  return prior.draw_noise(0, 0, rng);
 }
 
 }  // namespace

@@ -246,7 +246,7 @@ void Sweep::terms(State& state, double power, bool adapt, bool full,
   if (power > 0) return tempered_terms_move(state, power, rng);
   const Prior& prior = state.prior();
   if (!prior.noise_fixed) {
-    state.set_noise(rng.gamma(prior.noise_shape) / prior.noise_rate);
+    state.set_noise(prior.draw_noise(0, 0, rng));
   }
   draw_prior_df(state, rng);
   draw_prior_cuts(state, rng);

@@ -76,9 +76,8 @@ void draw_prior(TruncatedState& state, Rng& rng) {
   std::vector<Kernel> kernels = draw_kernels(state, rng);
   std::vector<char> included = draw_included(prior, state.data().p(), rng);
   std::vector<double> scales = draw_scales(prior, included, rng);
-  const double phi = prior.noise_fixed
-                         ? prior.noise_precision
-                         : rng.gamma(prior.noise_shape) / prior.noise_rate;
+  const double phi =
+      prior.noise_fixed ? prior.noise_precision : prior.draw_noise(0, 0, rng);
   state.assign(std::move(kernels), std::move(scales), std::move(included), phi);
 }
 
