@@ -102,3 +102,266 @@ refuse_own_centres <- function(fit, what) {
     ), "not_defined")
   }
 }
+
+# Locations of the kernels of bark(), a part of bark_prior().
+
+#' Locations of kernels
+#'
+#' The prior of the locations of kernels, for the argument `centres` of
+#' [bark_prior()]. Each kernel is the intercept (K = 1) with probability
+#' `intercept`; otherwise a row of the data is chosen. With `centre_rows()` the
+#' row is the centre; with `centre_near_rows()` the centre is normal around the
+#' row, so that centres have the density
+#' \deqn{p(\chi) = \sum_i \pi_i N(\chi; x_i, s^2 I).}{p(chi) = sum_i pi_i
+#' N(chi; x_i, s^2 I).}
+#' The number of copies at location i is Poisson with mean nu \eqn{\pi_i}{pi_i}.
+#'
+#' @param weights `NULL` for equally likely rows, or numbers of at least 0, one
+#'   per row of the data (without rows with missing values), proportional to the
+#'   probabilities. Rows of weight 0 have no kernels.
+#' @param intercept Probability that a kernel is the intercept, a number between
+#'   0 and 1; `NULL` is 1 / (n + 1), as for a row when all are equally likely
+#'   (copies of rows count, see [kb_weights]).
+#'   With nu expected kernels the intercept is in the model with prior
+#'   probability 1 - exp(-nu `intercept`).
+#' @param sd Standard deviation s, one positive number for all predictors, in
+#'   units of the predictors that the model sees (standardised if
+#'   `scale = TRUE`).
+#' @return An object of class `kb_centres`, a list.
+#' @section Errors: Arguments outside their range are errors of class
+#'   `kb_error_argument`; so are, in the fit, `weights` that are not one per
+#'   row.
+#' @details Centres that are not rows help if the data are sparse or few
+#' predictors matter; with many predictors they gain little. No two kernels then
+#' share a centre.
+#' @examples
+#' centre_rows(intercept = 0.1)
+#' bark_prior("equal", centres = centre_near_rows(sd = 0.3))
+#' @export
+centre_rows <- function(weights = NULL, intercept = NULL) {
+  new_centres(weights, intercept)
+}
+
+#' @rdname centre_rows
+#' @export
+centre_near_rows <- function(sd = 0.5, weights = NULL, intercept = NULL) {
+  sd <- check_number(sd, 0, open = TRUE)
+  new_centres(weights, intercept, sd)
+}
+
+new_centres <- function(weights, intercept, sd = NULL) {
+  structure(
+    list(
+      weights = if (!is.null(weights)) check_centre_weights(weights),
+      intercept = if (!is.null(intercept)) {
+        check_number(intercept, 0, 1, arg = "intercept")
+      },
+      sd = if (!is.null(sd)) check_number(sd, 0, open = TRUE)
+    ),
+    class = "kb_centres"
+  )
+}
+
+check_centre_weights <- function(weights) {
+  fine <- is.numeric(weights) && is.null(dim(weights)) &&
+    length(weights) > 0 && all(is.finite(weights)) && all(weights >= 0) &&
+    sum(weights) > 0 && is.finite(sum(weights))
+  if (!fine) {
+    bad_argument(weights, "weights", paste(
+      "numbers of at least 0, one per row, and not all of them 0"
+    ))
+  }
+  as.double(weights)
+}
+
+#' Arguments for the sampler, only if they differ from the default
+#' @return List of none or some of `centre_weights` (of the intercept and the n
+#'   rows) and `centre_sd`.
+#' @noRd
+centres_resolve <- function(centres, n) {
+  rows <- centres$weights
+  if (!is.null(rows) && length(rows) != n) {
+    kb_abort(c(
+      "{.arg weights} of {.arg centres} must be one per row of the data.",
+      x = "There are {length(rows)} weights and {n} rows.",
+      i = "Rows dropped for missing values do not count."
+    ), "argument", argument = "centres")
+  }
+  out <- list()
+  if (!is.null(rows) || !is.null(centres$intercept)) {
+    if (is.null(rows)) rows <- rep(1, n)
+    first <- centres$intercept
+    if (is.null(first)) first <- 1 / (n + 1)
+    out$centre_weights <- c(first, (1 - first) * rows / sum(rows))
+  }
+  out$centre_sd <- centres$sd
+  out
+}
+
+# Each copy of a row is a location
+centres_of_copies <- function(centres, copies) {
+  if (is.null(copies)) {
+    return(centres)
+  }
+  if (is.null(centres)) centres <- centre_rows()
+  if (is.null(centres$intercept)) centres$intercept <- 1 / (sum(copies) + 1)
+  rows <- centres$weights
+  if (is.null(rows)) rows <- rep(1, length(copies))
+  # Another number of them is an error.
+  if (length(rows) == length(copies)) centres$weights <- rows * copies
+  centres
+}
+
+# Prior probability that there is an intercept
+intercept_expected <- function(prior, n) {
+  weights <- prior$centre_weights
+  first <- if (is.null(weights)) 1 / (n + 1) else weights[[1]]
+  -expm1(-prior$nu * first)
+}
+
+#' @export
+format.kb_centres <- function(x, ...) {
+  paste0(
+    if (is.null(x$sd)) "rows" else paste0("near rows, sd ", format(x$sd)),
+    if (!is.null(x$weights)) ", weighted",
+    if (!is.null(x$intercept)) {
+      paste0(", the intercept with probability ", format(x$intercept))
+    }
+  )
+}
+
+#' @export
+print.kb_centres <- function(x, ...) {
+  cat("<centres> ", format(x), "\n", sep = "")
+  invisible(x)
+}
+
+# Fits of bark() whose kernels use a few directions of the predictors.
+
+has_directions <- function(fit) !is.null(fit$settings$prior$directions)
+
+# The number of inputs that have a scale: predictors, or directions
+n_inputs <- function(fit) {
+  if (has_directions(fit)) {
+    return(fit$settings$prior$directions)
+  }
+  ncol(fit$data$x)
+}
+
+# The directions of each draw, predictors x directions x draws
+bark_directions <- function(fit, pool = bark_pool(fit)) {
+  array(pool$directions, c(ncol(fit$data$x), n_inputs(fit), length(pool$m)))
+}
+
+# The same as columns of draws, under their names
+direction_columns <- function(fit, pool) {
+  u <- bark_directions(fit, pool)
+  size <- dim(u)
+  out <- t(matrix(u, prod(size[1:2])))
+  colnames(out) <- paste0(
+    "directions[", rep(seq_len(size[[1]]), size[[2]]), ",",
+    rep(seq_len(size[[2]]), each = size[[1]]), "]"
+  )
+  out
+}
+
+# The part of each predictor in the exponent of the kernel: one row per draw,
+# sum_l lambda_l u_il^2 / sum_l lambda_l; 0 where no direction is in the kernel
+predictor_shares <- function(fit, pool) {
+  u <- bark_directions(fit, pool)
+  scales <- bark_scales(fit, pool)
+  along <- vapply(seq_len(nrow(scales)), function(i) {
+    drop(matrix(u[, , i]^2, dim(u)[[1]]) %*% scales[i, ])
+  }, numeric(dim(u)[[1]]))
+  along <- t(matrix(along, dim(u)[[1]]))
+  total <- rowSums(along)
+  along / ifelse(total > 0, total, 1)
+}
+
+directions_line <- function(x) {
+  if (has_directions(x)) {
+    paste0(
+      "  directions:   ", n_inputs(x), " of ",
+      counted(ncol(x$data$x), "predictor"), "\n"
+    )
+  }
+}
+
+# Checks -----------------------------------------------------------------------
+
+#' @param centres,own_scales Of the prior: kernel-specific shapes are defined in
+#'   terms of the predictors.
+#' @noRd
+check_directions <- function(directions, centres, own_scales) {
+  if (is.null(directions)) {
+    return(NULL)
+  }
+  directions <- check_count(directions, 1, arg = "directions")
+  near <- inherits(centres, "kb_centres") && !is.null(centres$sd)
+  with <- c(
+    "own_scales"[!is.null(own_scales) && !isFALSE(own_scales)], "centres = centre_near_rows()"[near]
+  )
+  if (length(with) > 0) {
+    kb_abort(c(
+      "{.arg directions} must be left out with {.code {with[[1]]}}.",
+      i = "Kernel-specific centres and scales are in terms of the predictors."
+    ), c("not_defined", "argument"), argument = "directions")
+  }
+  directions
+}
+
+#' @param p The number of predictors.
+#' @noRd
+directions_resolve <- function(d, p) {
+  if (d > p) {
+    kb_abort(c(
+      "{.arg directions} of {.arg prior} must be at most the number of
+       predictors, {p}.",
+      x = "It is {d}."
+    ), "argument", argument = "directions")
+  }
+  list(directions = d)
+}
+
+# The truncation approximation of bark(), and what is not defined for it.
+
+is_truncated <- function(fit) is_truncated_prior(fit$settings$prior)
+
+is_truncated_prior <- function(prior) {
+  is.list(prior) && identical(prior$approximation, "truncation")
+}
+
+# Truncation has only one kind of sweep
+refuse_truncated <- function(prior, control) {
+  if (is_truncated_prior(prior) && control$sweep == "single") {
+    kb_abort(c(
+      "{.code sweep = \"single\"} is not defined for {.code approximation =
+       \"truncation\"}.",
+      i = "Use {.code sweep = \"full\"}; {.val single} is only for comparing
+           the continuous approximation with other implementations."
+    ), c("not_defined", "argument"), argument = "sweep")
+  }
+}
+
+#' Refuse options that its sampler does not have
+#' @param given Named flags.
+#' @noRd
+refuse_with_truncation <- function(used) {
+  if (length(used) > 0) {
+    kb_abort(c(
+      "{.arg {used}} must be left out with {.code approximation =
+       \"truncation\"}.",
+      i = "It belongs to the continuous approximation."
+    ), c("not_defined", "argument"), argument = used[[1]])
+  }
+}
+
+refuse_truncated_classes <- function(prior, family) {
+  if (is_truncated_prior(prior) && !response_families[[family]]$truncation) {
+    kb_abort(c(
+      "{.code approximation = \"truncation\"} is not defined for more than two
+       classes.",
+      i = "Use the continuous approximation, the default."
+    ), c("not_defined", "argument"), argument = "approximation")
+  }
+}

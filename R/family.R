@@ -13,7 +13,7 @@
 # * `noise`: has the response noise whose scale is learned? Such responses are
 #   standardised, by the numbers that `located`, if there, makes of them.
 # * `weights`: what weights of rows mean, `"copies"` or `"precision"`, see
-#   R/weights.R; families without it take none.
+#   R/data-response.R; families without it take none.
 # * `link_label`: what f is, before the name of the response, where it is not the
 #   response itself or latent.
 # * `types`: what `predict()` can return; the first is the default.

@@ -335,3 +335,204 @@ augment.kb_kbr <- function(x, data = NULL, newdata = NULL, level = 0.9, ...) {
   }
   out
 }
+
+# Predictions of kbr(): the posterior of the state at observations.
+
+kbr_types <- c(
+  "mean", "map", "sd", "quantile", "weights", "probability", "expectation",
+  "draws", "density", "embedding"
+)
+
+#' The posterior of the state at observations
+#'
+#' @param object A fit of [kbr()].
+#' @param newdata Observations, one per row: a matrix, a data frame or a vector
+#'   (of one column: several observations), with the columns of the fit. Where
+#'   `kernel_y` is a matrix: kernel values of observations (rows) and all n of
+#'   the sample (columns). `NULL`: those of the fit.
+#' @param type What to return, see below.
+#' @param f For `"expectation"`: a function of the matrix of states, n x d,
+#'   that returns a vector of length n or a matrix of n rows.
+#' @param probs For `"quantile"`: probabilities between 0 and 1.
+#' @param ndraws For `"draws"`: number of draws, at least 1.
+#' @param at For `"density"`: points, M x d.
+#' @param bandwidth For `"density"`: standard deviations of the smoothing
+#'   kernel, one or d positive numbers in the units of the states. `NULL`:
+#'   \eqn{s (4 / ((d + 2) m))^{1 / (d + 4)}}{s (4 / ((d + 2) m))^(1 / (d + 4))},
+#'   s the posterior's standard deviation (half of the central 68 percent
+#'   interval where that is not defined) and m the effective sample size.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return With N rows of `newdata`, d columns of states and n pairs:
+#' * `"mean"`, `"sd"`: N x d. With the rotation kernel the mean is the rotation
+#'   nearest to the weighted mean of the matrices. For a fit of
+#'   [chunks][kbr_chunks] the variance is that of the signed weights: if it is
+#'   negative, `"sd"` is `NA` with a warning of class `kb_warning_weights`.
+#' * `"map"`: N x d, the mode of the kernel mean, with the attribute `converged`
+#'   (logical, one per row).
+#' * `"quantile"`: N x d x probabilities.
+#' * `"weights"`: N x n. They sum to one with `normalize = TRUE`, and may be
+#'   negative.
+#' * `"probability"`: N x n, weights that are not negative and sum to one.
+#' * `"expectation"`: N x columns of f: sums of weights times f at the states.
+#' * `"draws"`: `ndraws` x d x N; with `"kbr"` and `"iw"` states chosen by
+#'   kernel herding (Chen, Welling and Smola, 2010): equally weighted and not
+#'   random.
+#' * `"density"`: N x M, probabilities times a Gaussian density about each
+#'   state.
+#' * `"embedding"`: a list of N [kernel means][kernel_mean], whose points are
+#'   as `kernel_x` sees them: standardised with `scale = TRUE`.
+#'
+#' With the method `"adjusted"` all types are those of one distribution:
+#' non-negative weights of states that have moved to the observation.
+#' `"weights"` and `"probability"` are then the same, embeddings have the moved
+#' states as their points, and `"draws"` and `"density"` are of a smooth density
+#' through them, within the support of the states; draws are random, with the
+#' seed of the fit. `"map"` is the mode of the kernel mean of up to 1000 states.
+#' What that density has beyond a bound is reflected, and the work doubles with
+#' each bound that is near: with a dozen bounded states it may be refused
+#' (`kb_error_argument`). Give `bandwidth` then.
+#'
+#' With the other methods means and expectations use the signed weights, whose
+#' kernel mean is that of the rule. A distribution cannot have negative weights:
+#' standard deviations, quantiles, densities, draws and plots use the
+#' probability on the states whose kernel mean is nearest. Of those that are
+#' nearly as near, it is the one with weights nearest to the signed ones.
+#' [diagnostics()][diagnostics.kb_kbr] has the distance.
+#'
+#' `normalize = FALSE` applies to `"mean"`, `"weights"`, `"expectation"` and
+#' `"embedding"`; the other types always use weights that sum to one.
+#'
+#' Row names are kept, except in `"draws"`. Rows with missing values give `NA`
+#' (`NULL` in lists). An observation that is far from those of the fit gives
+#' a warning of class `kb_warning_far`, and the result for the nearest of them. So
+#' do those that a narrow kernel does not know, for which nothing takes their
+#' place; any other whose weights cancel in their sum gives one of class
+#' `kb_warning_weights`. If weights cancel, results are `NA`.
+#'
+#' @section Far observations:
+#' An observation is far if its distance from the nearest of the fit's is larger than
+#' those of 1000 observations of the fit from their own nearest: whatever the
+#' distribution, a new observation from it is so with a probability below 1 in 1000,
+#' because all 1001 are equally likely to be the farthest (Vovk, Gammerman and Shafer,
+#' 2005). Distances do not depend on the kernel: columns with a long tail are
+#' logarithms, quartiles of each are as far apart as those of a standard normal
+#' distribution, and columns that do not vary do not count. Of more than 1000
+#' observations 1000 are looked at. With n < 1000 the largest distance is multiplied
+#' by \eqn{(1000 / n)^{g}}{(1000 / n)^g}, g the estimate of Hill (1975) from the
+#' largest distances, at least 0.3 (after Weissman, 1978), which is only about right:
+#' 1 to 3 in 1000 in trials with 60 or more (`tools/bench/kbr-checks.R`). Copies of
+#' an observation do not count as its neighbours. Fewer than 20 distances say nothing.
+#'
+#'
+#' @references
+#' Chen, Y., Welling, M. and Smola, A. (2010). Super-samples from kernel
+#' herding. *Proceedings of the 26th Conference on Uncertainty in Artificial
+#' Intelligence*, 109-116.
+#'
+#' Hill, B. M. (1975). A simple general approach to inference about the tail of a
+#' distribution. *Annals of Statistics* 3, 1163-1174.
+#'
+#' Vovk, V., Gammerman, A. and Shafer, G. (2005). *Algorithmic Learning in a Random
+#' World*. Springer.
+#'
+#' Weissman, I. (1978). Estimation of parameters and large quantiles based on the k
+#' largest observations. *Journal of the American Statistical Association* 73,
+#' 812-815.
+#' @section Errors: Columns that are not those of the fit are an error of class
+#'   `kb_error_columns`, infinite values `kb_error_infinite`, arguments of
+#'   another `type` `kb_error_argument`.
+#' @examples
+#' pairs <- kbr_simulate(
+#'   function(n) matrix(rnorm(2 * n), n),
+#'   function(x) cbind(x[, 1] + x[, 2], x[, 1] * x[, 2]) + 0.3 * rnorm(nrow(x)),
+#'   n = 400, seed = 1
+#' )
+#' fit <- kbr(pairs)
+#' new <- rbind(c(1, 0), c(0, -1))
+#' predict(fit, new)
+#' predict(fit, new, type = "sd")
+#' predict(fit, new, type = "quantile", probs = c(0.05, 0.95))
+#' predict(fit, new, type = "expectation", f = function(x) x[, 1] > x[, 2])
+#' @export
+predict.kb_kbr <- function(object, newdata = NULL,
+                           type = c(
+                             "mean", "map", "sd", "quantile", "weights",
+                             "probability", "expectation", "draws", "density",
+                             "embedding"
+                           ), f = NULL, probs = NULL, ndraws = NULL,
+                           at = NULL, bandwidth = NULL, ...) {
+  object <- checked_fit(object, ...)
+  type <- check_choice(type, kbr_types)
+  check_type_defined(object, type)
+  given <- list(
+    f = f, probs = probs, ndraws = ndraws, at = at, bandwidth = bandwidth
+  )
+  refuse_type_arguments(given, type, kbr_type_arguments)
+  seen <- kbr_seen(object, newdata)
+  warn_far(seen)
+  out <- place_rows(kbr_values(object, seen, type, given), seen$complete)
+  names <- if (is.null(newdata)) {
+    object$mould$row_names
+  } else {
+    given_row_names(newdata)
+  }
+  name_predictions(out, type, names)
+}
+
+#' Values of a type at complete observations
+#' @param given Arguments of types.
+#' @noRd
+kbr_values <- function(fit, seen, type, given) UseMethod("kbr_values")
+
+#' @export
+kbr_values.kb_kbr <- function(fit, seen, type, given) {
+  values <- switch(type,
+    mean = kbr_mean(fit, seen),
+    map = kbr_map(fit, seen),
+    sd = kbr_sd(fit, seen),
+    quantile = probability_quantiles(
+      fit, probability_weights(fit, seen), check_kbr_probs(given$probs)
+    ),
+    weights = kbr_weights(fit, seen),
+    probability = probability_weights(fit, seen),
+    expectation = kbr_expectation(fit, seen, given$f),
+    draws = kbr_draws(fit, seen, given$ndraws),
+    density = kbr_density(fit, seen, given$at, given$bandwidth),
+    embedding = kbr_embeddings(fit, seen)
+  )
+  raw <- !fit$settings$normalize && type %in% kbr_raw_types
+  if (!raw) warn_cancelled(fit, seen)
+  values
+}
+
+check_type_defined <- function(fit, type) {
+  kept <- c("mean", "sd", "expectation", "map", "draws")
+  if (inherits(fit, "kb_kbr_chunked") && !type %in% kept) {
+    kb_abort(c(
+      "{.code type = \"{type}\"} is not defined for a fit of chunks.",
+      x = "It needs the weights of all states, which were not kept.",
+      i = "Defined are {.val {kept}}."
+    ), "not_defined")
+  }
+}
+
+# Types that leave the weights as they are with `normalize = FALSE`.
+kbr_raw_types <- c("mean", "weights", "expectation", "embedding")
+
+kbr_type_arguments <- list(
+  f = "expectation", probs = "quantile", ndraws = "draws", at = "density",
+  bandwidth = "density"
+)
+
+# Arguments that a type does not have are errors, not ignored
+refuse_type_arguments <- function(given, type, types) {
+  for (name in names(given)) {
+    if (!is.null(given[[name]]) && !type %in% types[[name]]) {
+      kb_abort(c(
+        "{.arg {name}} is for {.code type = \"{types[[name]]}\"}.",
+        x = "The type is {.val {type}}."
+      ), "argument", argument = name)
+    }
+  }
+}

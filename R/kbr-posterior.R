@@ -244,3 +244,267 @@ weight_divisor <- function(fit, seen, sums,
   }
   ifelse(sum_is_noise(fit, seen, sums), NA_real_, sums)
 }
+
+# Means, standard deviations and expectations under a posterior of kbr(): (K7).
+
+# First and second moments about the centre of the states: rows x d each
+kbr_moments <- function(fit, seen, normalize = fit$settings$normalize) {
+  raw <- raw_moments(fit, seen)
+  d <- ncol(fit$data$states)
+  divisor <- weight_divisor(fit, seen, raw[1, ], normalize)
+  moments <- sweep(raw, 2, divisor, "/")
+  list(
+    sum = moments[1, ], first = t(moments[1 + seq_len(d), , drop = FALSE]),
+    second = t(moments[1 + d + seq_len(d), , drop = FALSE])
+  )
+}
+
+kbr_mean <- function(fit, seen) UseMethod("kbr_mean")
+
+#' @export
+kbr_mean.kb_kbr <- function(fit, seen) {
+  moments <- kbr_moments(fit, seen)
+  mean <- moments$first + outer(moments$sum, fit$posterior$center)
+  # Signed weights can have a mean outside.
+  if (fit$settings$normalize) mean <- within_support(fit, mean)
+  if (has_rotations(fit)) {
+    known <- which(!is.na(moments$sum))
+    mean[known, ] <- t(vapply(known, function(i) {
+      nearest_rotation(mean[i, ])$x
+    }, numeric(9)))
+  }
+  state_names(mean, fit)
+}
+
+has_rotations <- function(fit) {
+  kernel <- fit$features$states$kernel
+  !is.null(kernel) && is_rotation_kernel(kernel)
+}
+
+state_names <- function(values, fit) {
+  dimnames(values) <- list(NULL, colnames(fit$data$states))
+  values
+}
+
+# Of the posterior as a probability; rows x d
+kbr_sd <- function(fit, seen) UseMethod("kbr_sd")
+
+#' @export
+kbr_sd.kb_kbr <- function(fit, seen) {
+  probability_sd(fit, probability_weights(fit, seen))
+}
+
+# The weights of all states were not kept: moments are those of signed ones.
+#' @export
+kbr_sd.kb_kbr_chunked <- function(fit, seen) {
+  variance <- kbr_variance(fit, seen)
+  lost <- sum(variance < 0, na.rm = TRUE)
+  if (lost > 0) {
+    kb_warn(c(
+      "Posterior variances that are negative are NA.",
+      x = "{lost} of {length(variance)} {?is/are}.",
+      i = "Negative weights dominate there. A larger {.arg delta} reduces them;
+           so does {.code method = \"iw\"}."
+    ), "weights")
+  }
+  variance[variance < 0] <- NA
+  state_names(sqrt(variance), fit)
+}
+
+# Variances under signed weights, rows x d; zero if only rounding error
+kbr_variance <- function(fit, seen) {
+  moments <- kbr_moments(fit, seen, normalize = TRUE)
+  variance <- moments$second - moments$first^2
+  variance[which(abs(variance) <= 1e-12 * abs(moments$second))] <- 0
+  variance
+}
+
+kbr_weights <- function(fit, seen, normalize = fit$settings$normalize) {
+  UseMethod("kbr_weights")
+}
+
+#' @export
+kbr_weights.kb_kbr <- function(fit, seen,
+                               normalize = fit$settings$normalize) {
+  w <- raw_weights(fit, seen)
+  w / weight_divisor(fit, seen, raw_moments(fit, seen)[1, ], normalize)
+}
+
+# Weights that sum to one, regardless of `normalize`
+weight_shares <- function(fit, seen) kbr_weights(fit, seen, normalize = TRUE)
+
+# Functions of the states, weighted by mu, times features of observations
+function_moments <- function(fit, f) UseMethod("function_moments")
+
+#' @export
+function_moments.kb_kbr <- function(fit, f) {
+  values <- check_function_values(f, fit$data$states)
+  crossprod(values * kbr_mu(fit), fit$features$observations$factor)
+}
+
+kbr_expectation <- function(fit, seen, f) UseMethod("kbr_expectation")
+
+#' @export
+kbr_expectation.kb_kbr <- function(fit, seen, f) {
+  moments <- function_moments(fit, f)
+  out <- t(moments %*% seen$coef) /
+    weight_divisor(fit, seen, raw_moments(fit, seen)[1, ])
+  dimnames(out) <- list(NULL, rownames(moments))
+  out
+}
+
+# Modes and draws from the embedding of a posterior of kbr().
+
+need_kernel_x <- function(fit, what) {
+  if (is.null(fit$features$states$kernel)) {
+    kb_abort(c(
+      "{.code type = \"{what}\"} needs the kernel of the states.",
+      x = "{.arg kernel_x} is a matrix."
+    ), "argument", argument = "type")
+  }
+}
+
+#' @export
+kernel_mean_points.kb_kbr <- function(fit, seen, signed = TRUE) {
+  weights <- if (signed) weight_shares else probability_weights
+  w <- weights(fit, seen)
+  factor <- fit$features$states$factor
+  list(
+    points = fit$data$states, scaled = scaled_states(fit), weights = w,
+    value = factor %*% crossprod(factor, t(w))
+  )
+}
+
+# States as their kernel sees them
+scaled_states <- function(fit) {
+  scaling_x(fit$settings$scaling$states, fit$data$states)
+}
+
+scaled_observations <- function(fit, y = fit$data$observations) {
+  scaling_x(fit$settings$scaling$observations, summarised(fit, y))
+}
+
+unscale_states <- function(fit, x) unscale(fit$settings$scaling$states, x)
+
+unscale <- function(scaling, x) {
+  sweep(sweep(x, 2, scaling$x_scale, "*"), 2, scaling$x_center, "+")
+}
+
+kbr_map <- function(fit, seen) UseMethod("kbr_map")
+
+#' @export
+kbr_map.kb_kbr <- function(fit, seen) {
+  need_kernel_x(fit, "map")
+  moments <- kbr_moments(fit, seen, normalize = TRUE)
+  centre <- scaling_x(
+    fit$settings$scaling$states,
+    sweep(moments$first, 2, fit$posterior$center, "+")
+  )
+  modes <- kernel_modes(
+    kernel_mean_points(fit, seen), fit$features$states$kernel, centre
+  )
+  mode_states(fit, modes)
+}
+
+# Modes in the units of the states
+mode_states <- function(fit, modes) {
+  out <- state_names(within_support(fit, unscale_states(fit, modes$x)), fit)
+  attr(out, "converged") <- modes$converged
+  out
+}
+
+kbr_draws <- function(fit, seen, ndraws) UseMethod("kbr_draws")
+
+check_kbr_draws <- function(ndraws, fit, seen) {
+  check_size(ndraws, 1, each = 2 * ncol(fit$data$states) * max(1, NROW(seen)))
+}
+
+#' @export
+kbr_draws.kb_kbr <- function(fit, seen, ndraws) {
+  ndraws <- check_kbr_draws(if (is.null(ndraws)) 200L else ndraws, fit, seen)
+  need_kernel_x(fit, "draws")
+  draws <- herded_points(
+    kernel_mean_points(fit, seen, signed = FALSE), fit$features$states$kernel,
+    ndraws
+  )
+  dimnames(draws) <- list(NULL, colnames(fit$data$states), NULL)
+  structure(draws, rows = "last")
+}
+
+kbr_embeddings <- function(fit, seen) {
+  need_kernel_x(fit, "embedding")
+  w <- kbr_weights(fit, seen)
+  states <- scaled_states(fit)
+  lapply(seq_len(nrow(w)), function(i) {
+    if (anyNA(w[i, ])) {
+      return(NULL)
+    }
+    out <- kernel_mean(states, fit$features$states$kernel, w[i, ])
+    # When used as a prior, its points are converted back to the units of the
+    # states.
+    if (fit$settings$scale) out$scaling <- fit$settings$scaling$states
+    out
+  })
+}
+
+# The posterior of kbr() as a probability on the states: the nearest one to its
+# signed weights, (K30).
+
+# Relative to the kernel's trace. The kernel means of very different
+# probabilities agree up to this: the one whose weights are nearest to the
+# signed ones is taken.
+probability_ridge <- 1e-5
+
+#' Weights that are not negative and sum to one
+#' @param w Signed weights that sum to one, rows x n.
+#' @return List of `weights` (rows x n, `NA` where `w` is) and `distance`: that
+#'   of the kernel means, as a share of the norm of the signed one, one per row.
+#' @noRd
+nearest_probabilities <- function(fit, w) {
+  states <- fit$features$states
+  ridge <- probability_ridge * states$trace
+  distance <- rep(NA_real_, nrow(w))
+  for (i in which(stats::complete.cases(w))) {
+    found <- nearest_probability(states$factor, w[i, ], ridge)
+    w[i, ] <- found$weights
+    distance[[i]] <- found$distance
+  }
+  list(weights = w, distance = distance)
+}
+
+nearest_probability <- function(factor, w, ridge) {
+  norm <- sqrt(sum(crossprod(factor, w)^2))
+  # A kernel that is zero on all states tells nothing of them.
+  if (ridge == 0 || norm == 0) ridge <- 1
+  found <- kbr_probability_cpp(factor, w, ridge)
+  found$distance <- if (norm > 0) found$distance / norm else 0
+  found
+}
+
+probability_weights <- function(fit, seen) UseMethod("probability_weights")
+
+#' @export
+probability_weights.kb_kbr <- function(fit, seen) {
+  nearest_probabilities(fit, weight_shares(fit, seen))$weights
+}
+
+# Standard deviations of probabilities p of the states (rows x n), rows x d
+probability_sd <- function(fit, p) {
+  x <- sweep(fit$data$states, 2, fit$posterior$center)
+  state_names(sqrt(pmax(p %*% x^2 - (p %*% x)^2, 0)), fit)
+}
+
+# Rows x d x probs
+probability_quantiles <- function(fit, p, probs) {
+  x <- fit$data$states
+  out <- array(0, c(nrow(p), ncol(x), length(probs)), list(
+    NULL, colnames(x), paste0(100 * probs, "%")
+  ))
+  for (j in seq_len(ncol(x))) {
+    order <- order(x[, j])
+    for (i in seq_len(nrow(p))) {
+      out[i, j, ] <- signed_quantiles(x[order, j], p[i, order], probs)
+    }
+  }
+  out
+}

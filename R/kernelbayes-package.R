@@ -62,4 +62,3 @@ when_loaded <- function(package, f) {
   }
   setHook(packageEvent(package, "onLoad"), function(...) f())
 }
-

@@ -171,7 +171,7 @@ mcmc_control_layout <- c(layout(
   thin = counts(1, 1, iter)
 ), mcmc_settings_layout)
 
-# Summaries of dropped rows, see srvm-past.R
+# Summaries of dropped rows, see srvm-streams.R
 past_layout <- layout(
   .held = rows, rows = counts(1, 1, 1e9), .last = rows + held,
   numbers = such_that(function(v) {

@@ -63,7 +63,7 @@ srvm_settings_layout <- layout(
   shares = maybe(srvm_shares(n_kernels(list(kernel = kernel))))
 )
 
-# Particles of the kernels, see srvm-share.R
+# Particles of the kernels, see srvm-scales.R
 srvm_shares <- function(kernels) {
   such_that(function(shares) {
     is.double(shares) && length(shares) == kernels &&
@@ -202,7 +202,7 @@ srvm_path_layout <- layout(
   accepted = numbers(3 * steps, 0)
 )
 
-# Sums over the steps before these, see srvm-past.R
+# Sums over the steps before these, see srvm-streams.R
 srvm_past_layout <- layout(
   log_evidence = numbers(), tried = numbers(3, 0), accepted = numbers(3, 0)
 )

@@ -147,3 +147,201 @@ run_times <- function(fit) begun_values(fit$runs, 0L, state_time)
 state_time <- function(state) {
   if (is.null(state)) 0L else state$time
 }
+
+# A message, given once, about a run that will take long.
+
+# The number of seconds from which the rest of a run is long
+long_run_rest <- function() {
+  rest <- getOption("kernelbayes.long_run", 600)
+  if (!(is.numeric(rest) && length(rest) == 1 && isTRUE(rest >= 0))) {
+    bad_argument(rest, "kernelbayes.long_run", "a number of seconds, or Inf")
+  }
+  rest
+}
+
+#' A function that takes the units of work done since it was last called, and
+#' says how long the rest will take if that is long
+#'
+#' Not if a time limit comes first: the user knows it.
+#' @param time Function that gives the time in seconds.
+#' @noRd
+long_run_notice <- function(engine, states, clock, time = now,
+                            rest = long_run_rest()) {
+  total <- as.double(length(states)) * engine_total(engine)
+  before <- sum(runs_done(engine, states))
+  done <- before
+  started <- time()
+  said <- FALSE
+  # Users expect a fit to take some time.
+  if (is_ladder(engine)) rest <- rest / 10
+  function(n) {
+    done <<- done + n
+    seconds <- time() - started
+    if (said || seconds < min(5, rest / 10) || done == before) {
+      return(invisible())
+    }
+    left <- seconds * (total - done) / (done - before)
+    if (left >= rest && left <= clock$left()) {
+      said <<- TRUE
+      inform_long_run(left, engine)
+    }
+  }
+}
+
+# What makes runs of this kind shorter, a line of that message; NULL: nothing in
+# particular
+shortcut <- function(engine) UseMethod("shortcut")
+#' @export
+shortcut.default <- function(engine) NULL
+
+inform_long_run <- function(seconds, engine) {
+  grows <- !inherits(engine, "kb_engine_chain")
+  about <- paste(if (grows) "At least" else "About", format_seconds(seconds))
+  kb_inform(c(
+    "{about} to go at the current speed.",
+    i = if (is_ladder(engine)) {
+      "Ctrl-C stops it and returns the evidence from the sweeps so far."
+    } else {
+      "{.arg time_limit} of the control function, or Ctrl-C, stops it and
+       returns the results so far, which {.fn update} continues."
+    },
+    i = shortcut(engine),
+    i = if (!is_ladder(engine)) {
+      "{.fn estimate_cost} estimates the time of a call beforehand."
+    }
+  ), "long_run")
+}
+
+# Code that the methods of the fit functions for formulas and for x and y share.
+# The arguments of an engine are listed once, in its method for formulas; the
+# method for x and y takes them from there.
+
+# Arguments that describe the data, and arguments of a run rather than of the
+# model.
+data_arguments <- c(
+  "formula", "data", "x", "y", "weights", "offset", "na.action", "..."
+)
+run_arguments <- c("control", "seed", "progress", "keep_data")
+
+#' The arguments of the calling method, except those of the data
+#' @return Named list of their values, given or by default.
+#' @noRd
+given_arguments <- function() {
+  method <- sys.function(sys.parent())
+  own <- setdiff(names(formals(method)), data_arguments)
+  mget(own, envir = parent.frame())
+}
+
+#' Call a function with those of the given arguments that it has
+#' @param ... Further arguments, by name.
+#' @noRd
+call_with <- function(f, given, ...) {
+  used <- c(given[intersect(names(given), names(formals(f)))], list(...))
+  do.call(f, used, quote = TRUE)
+}
+
+# The arguments that a fit keeps: all that a fit to other rows needs
+fit_request <- function(given) given[setdiff(names(given), run_arguments)]
+
+# Allocations that cannot fit are refused before they are tried: R's own error
+# comes late, or the system ends the process.
+
+#' Refuse an array with more numbers than the limit allows
+#'
+#' @param cells Numbers of 8 bytes, as a double.
+#' @param what Their name, for the message.
+#' @param hint What to do instead, or NULL.
+#' @noRd
+check_memory <- function(cells, what, hint = NULL) {
+  bytes <- 8 * cells
+  own <- getOption("kernelbayes.memory_limit")
+  # No need to query the free memory for each small matrix.
+  if (is.null(own) && bytes < 2e8) {
+    return(invisible())
+  }
+  limit <- if (is.null(own)) free_memory() else check_limit(own)
+  # Without a limit the system is asked.
+  known <- is.finite(limit)
+  if (if (known) bytes <= limit else can_allocate_cpp(bytes)) {
+    return(invisible())
+  }
+  kb_abort(c(
+    "{what} would take {format_bytes(bytes)}.",
+    x = if (known) "The limit is {format_bytes(limit)}, {.code
+         options(kernelbayes.memory_limit = )} or the free memory.",
+    x = if (!known) "The system refuses it.",
+    i = hint
+  ), "memory", bytes = bytes, limit = limit)
+}
+
+#' A whole number of things, which are made only if they fit into memory
+#' @param each Numbers that each takes, at least.
+#' @noRd
+check_size <- function(x, lower = 0, each = 1, arg = rlang::caller_arg(x)) {
+  x <- check_count(x, lower, arg = arg)
+  check_memory(each * as.double(x), sprintf("`%s = %.0f`", arg, x),
+    paste0("Use a smaller {.arg ", arg, "}.")
+  )
+  x
+}
+
+# The least that the states of a run take: some tens of numbers for each
+# particle, and for each level of a chain a value at each row besides
+check_run_memory <- function(fit) {
+  control <- fit$control
+  if (is.null(control$particles)) {
+    states <- as.double(control$chains) * control$n_temps
+    check_memory(states * (50 + NROW(fit$data$x)), "The chains",
+      "Use fewer {.arg chains}, or a smaller {.arg n_temps}."
+    )
+  } else {
+    check_memory(50 * as.double(control$particles) * control$replicates,
+      "The particles", "Use fewer {.arg particles} or {.arg replicates}."
+    )
+  }
+}
+
+# Draws of f at points, S x N for each function, and a copy on the way
+check_draws_memory <- function(draws, points, functions = 1) {
+  check_memory(
+    2 * as.double(draws) * points * functions, "The draws of f",
+    "Use a smaller {.arg ndraws}, or {.arg newdata} in parts."
+  )
+}
+
+check_limit <- function(limit) {
+  fine <- is.numeric(limit) && length(limit) == 1 && isTRUE(limit > 0)
+  if (!fine) {
+    bad_argument(limit, "kernelbayes.memory_limit",
+      "a number of bytes above 0, or Inf"
+    )
+  }
+  limit
+}
+
+# The system may refuse any function of the C++ core an allocation.
+lapply(ls(pattern = "^[a-z].*_cpp$"), function(name) {
+  entry <- get(name)
+  body(entry) <- call("memory_value", body(entry))
+  assign(name, entry, topenv())
+})
+
+# Bytes of available memory reported by the system, Inf if unknown
+free_memory <- function(file = "/proc/meminfo") {
+  lines <- tryCatch(
+    suppressWarnings(readLines(file, 10)),
+    error = function(error) character()
+  )
+  line <- grep("^MemAvailable:", lines, value = TRUE)
+  kilobytes <- suppressWarnings(as.double(gsub("[^0-9]", "", line)))
+  if (length(kilobytes) == 1 && isTRUE(kilobytes > 0)) 1024 * kilobytes else Inf
+}
+
+format_bytes <- function(bytes) {
+  if (!is.finite(bytes)) {
+    return("any size")
+  }
+  unit <- c("bytes", "kB", "MB", "GB", "TB", "PB")
+  power <- min(max(floor(log(max(bytes, 1), 1000)), 0), length(unit) - 1)
+  paste(format(bytes / 1000^power, digits = 2), unit[[power + 1]])
+}

@@ -1,3 +1,319 @@
+# The posterior that an srvm fit holds: particles of all replicates, their
+# weights and coefficients.
+
+#' The particles of the most advanced runs, pooled with weights proportional to
+#' their evidence
+#'
+#' With several kernels a candidate is a point with a kernel: candidates of the
+#' first kernel come first, then those of the second. For a dictionary they are
+#' ordered by row.
+#'
+#' @return List: `k`, `sets` (candidates), `noise`, `coef`, `factor`, `z` (as
+#'   in a state), `draws`, `weights` (sum to 1), `kernel` (of each particle, by
+#'   number), `bandwidths` (those that are learned, p x particles), `spread` (of
+#'   each centre in `sets`, where coefficients have t priors; coefficients in
+#'   `draws` are those of kernels, `factor` and `z` those of kernels times its root),
+#'   `df` (if they are learned), `rows` (the row of the fit's data of each
+#'   candidate).
+#' @noRd
+srvm_pool <- function(fit) {
+  runs <- fit_runs(fit)
+  glue <- function(name) unlist(lapply(runs, `[[`, name), use.names = FALSE)
+  draws <- lapply(runs, `[[`, "draws")
+  draws <- list(
+    beta = unlist(lapply(draws, `[[`, "beta")),
+    noise = unlist(lapply(draws, `[[`, "noise")),
+    coef = unlist(lapply(draws, `[[`, "coef"))
+  )
+  # The scaled form integrates the noise out: a state does not contain it.
+  scaled <- is_scaled(fit$settings)
+  rows <- fit$sequence[runs[[1]]$candidate_rows - n_past(fit)]
+  k <- glue("k")
+  sets <- glue("sets")
+  kernel <- rep(run_kernels(fit, runs), lengths(lapply(runs, `[[`, "k")))
+  if (is_averaged(fit)) {
+    sets <- sets + rep((kernel - 1L) * length(rows), k)
+    rows <- rep(rows, n_kernels(fit$settings))
+  }
+  list(
+    k = k, sets = sets, kernel = kernel,
+    bandwidths = if (learns_scales(fit$settings)) {
+      exp(-matrix(glue("log_inverse"), ncol(fit$data$x)))
+    },
+    spread = glue("spread"),
+    noise = if (scaled) draws$noise else glue("noise"),
+    coef = glue("coef"), factor = glue("factor"), z = glue("z"),
+    df = if (learns_df(fit)) glue("df"),
+    draws = draws, weights = particle_weights(fit, runs),
+    rows = rows
+  )
+}
+
+#' @export
+fit_runs.kb_srvm <- function(fit) {
+  at_time <- which(replicate_times(fit) == fit$time)
+  if (length(at_time) == 0) {
+    all <- if (is_averaged(fit)) " with every kernel" else ""
+    kb_abort(c(
+      "The fit was stopped before it processed a row{all}: it has no posterior
+       yet.",
+      i = "{.code update(fit)} continues it."
+    ), "not_defined")
+  }
+  fit$runs[unlist(run_groups(fit)[at_time])]
+}
+
+# Normalised weights of all particles of these runs
+particle_weights <- function(fit, runs) UseMethod("particle_weights")
+
+#' @export
+particle_weights.kb_srvm <- function(fit, runs) {
+  share <- evidence_share(runs, run_log_prior(fit, runs))
+  weights <- unlist(Map(function(run, s) s * run$weights, runs, share))
+  weights / sum(weights)
+}
+
+#' @param log_prior Of each run, see `run_log_prior()`.
+#' @noRd
+evidence_share <- function(runs, log_prior = 0) {
+  log_z <- vapply(runs, `[[`, 0, "log_evidence") + log_prior
+  share <- exp(log_z - max(log_z))
+  share / sum(share)
+}
+
+# The candidates of a run: numbers without one are NA
+n_candidates <- function(run) sum(!is.na(run$candidate_rows))
+
+# The prior of the number of centres given the candidates so far
+srvm_prior_k <- function(fit) {
+  prior <- fit$settings$prior
+  m <- n_candidates(fit_runs(fit)[[1]])
+  k <- seq(0, min(prior$kmax, m))
+  log_p <- log_prior_count(k, prior$lambda)
+  if (prior$centres == "iid") {
+    # p(k) k! / m^k each, for choose(m, k) sets.
+    log_p <- log_p + lchoose(m, k) + lfactorial(k) - k * log(m)
+  }
+  p <- exp(log_p - max(log_p))
+  data.frame(k = k, probability = p / sum(p))
+}
+
+# Log p(k) before truncation, up to a constant: (S2)
+log_prior_count <- function(k, lambda) {
+  if (inherits(lambda, "kb_lambda_gamma")) {
+    stats::dnbinom(k, lambda$shape, lambda$rate / (lambda$rate + 1), log = TRUE)
+  } else {
+    stats::dpois(k, lambda, log = TRUE)
+  }
+}
+
+# Columns that every set has: the intercept and those of the linear part
+n_fixed <- function(settings) {
+  settings$intercept + length(settings$linear$centre)
+}
+
+# These columns at points as kernels see them
+fixed_columns <- function(settings, x) {
+  always <- matrix(1, nrow(x), settings$intercept)
+  if (!has_linear_part(settings)) {
+    return(always)
+  }
+  linear <- settings$linear
+  unname(cbind(always, linear$scale * sweep(x, 2, linear$centre)))
+}
+
+# The numbers that stand for them beside candidates: 0 for the intercept, -1, -2,
+# ... for the linear part
+fixed_numbers <- function(settings) {
+  settings$intercept - seq_len(n_fixed(settings))
+}
+
+# The particle and the candidate of each coefficient of a flat vector
+coefficient_index <- function(pool, settings) {
+  fixed <- n_fixed(settings)
+  size <- pool$k + fixed
+  particle <- rep(seq_along(pool$k), size)
+  place <- sequence(size)
+  candidate <- settings$intercept - place
+  candidate[place > fixed] <- pool$sets
+  list(particle = particle, candidate = candidate)
+}
+
+#' Posterior mean coefficients, coefficients integrated out given each set
+#'
+#' @return List: `fixed`, of the fixed columns, and `candidates` with their
+#'   `values`.
+#' @noRd
+srvm_mean_coefficients <- function(fit, pool = srvm_pool(fit)) {
+  settings <- fit$settings
+  beta <- srvm_coefficients_cpp(
+    pool, n_fixed(settings), settings$intercept, settings$shift
+  )
+  index <- coefficient_index(pool, settings)
+  if (length(beta) == 0) {
+    return(list(
+      fixed = numeric(), candidates = integer(), values = numeric()
+    ))
+  }
+  sums <- rowsum(pool$weights[index$particle] * beta, index$candidate)
+  candidate <- as.integer(rownames(sums))
+  list(
+    fixed = sums[match(fixed_numbers(settings), candidate), ],
+    candidates = candidate[candidate > 0],
+    values = sums[candidate > 0, ]
+  )
+}
+
+#' The columns of coefficients at points
+#'
+#' @param x Moulded predictors in their own units, as `wide_x()` has them.
+#' @return List of matrices with a row per point: `fixed` columns, and kernel
+#'   `values`, a column per candidate.
+#' @noRd
+srvm_columns <- function(fit, x, candidates, pool) {
+  x <- scaling_x(fit$settings$scaling, kernel_part(fit, x))
+  list(
+    fixed = fixed_columns(fit$settings, x),
+    values = srvm_values(fit, x, candidates, pool)
+  )
+}
+
+srvm_values <- function(fit, x, candidates, pool) {
+  if (length(candidates) == 0 || nrow(x) == 0) {
+    return(matrix(0, nrow(x), length(candidates)))
+  }
+  kernels <- candidate_kernel_list(fit$settings)
+  centres <- scaling_x(
+    fit$settings$scaling, fit$data$x[pool$rows[candidates], , drop = FALSE]
+  )
+  if (length(kernels) == 1) {
+    return(kernel_matrix(kernels[[1]], x, centres))
+  }
+  out <- matrix(0, nrow(x), length(candidates))
+  of_kernel <- candidate_kernels(fit, candidates, pool)
+  for (h in unique(of_kernel)) {
+    own <- of_kernel == h
+    out[, own] <- kernel_matrix(kernels[[h]], x, centres[own, , drop = FALSE])
+  }
+  out
+}
+
+# The kernel, by number, that candidates of a pool belong to
+candidate_kernels <- function(fit, candidates, pool) {
+  if (has_dictionary(fit)) {
+    return((candidates - 1L) %% kernels_a_row(fit$settings) + 1L)
+  }
+  points <- length(pool$rows) %/% n_kernels(fit$settings)
+  (candidates - 1L) %/% points + 1L
+}
+
+# Posterior mean of f at complete rows, in the response's units
+srvm_mean <- function(fit, x, pool) {
+  if (learns_scales(fit$settings) || length(new_points(fit, x, pool)) > 0) {
+    blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+      mixture_mean(moments, pool)
+    })
+    f <- as.double(unlist(blocks, use.names = FALSE))
+    return(unscale_mean(fit$settings$scaling, f))
+  }
+  beta <- srvm_mean_coefficients(fit, pool)
+  blocks <- lapply(row_blocks(x, length(beta$candidates)), function(rows) {
+    at <- srvm_columns(fit, x[rows, , drop = FALSE], beta$candidates, pool)
+    drop(at$fixed %*% beta$fixed) + drop(at$values %*% beta$values)
+  })
+  f <- as.double(unlist(blocks, use.names = FALSE))
+  unscale_mean(fit$settings$scaling, f) + row_offset(fit, x)
+}
+
+# Mean and variance of f given each particle: points x components, in the
+# units that the model sees
+srvm_moments <- function(fit, x, pool) {
+  new <- new_points(fit, x, pool)
+  moments <- if (length(new) > 0) {
+    moments_with_new(fit, x, pool, new)
+  } else {
+    set_moments(fit, x, pool)
+  }
+  moments$mean <- moments$mean +
+    row_offset(fit, x) / fit$settings$scaling$y_scale
+  moments
+}
+
+# Given the sets of particles
+set_moments <- function(fit, x, pool) {
+  if (learns_scales(fit$settings)) {
+    return(own_moments(fit, x, pool))
+  }
+  candidates <- sort(unique(pool$sets))
+  at <- srvm_columns(fit, x, candidates, pool)
+  srvm_moments_of(fit, at$fixed, at$values, candidates, pool)
+}
+
+# The same, given the fixed columns and kernel values, points x candidates
+srvm_moments_of <- function(fit, fixed, values, candidates, pool) {
+  settings <- fit$settings
+  column <- integer(length(pool$rows))
+  column[candidates] <- seq_along(candidates)
+  moments <- srvm_moments_cpp(pool, fixed, settings$shift, values, column)
+  if (is_scaled(settings)) {
+    moments$variance <- sweep(moments$variance, 2, pool$noise, "*")
+  }
+  moments
+}
+
+#' Draws of f, S x n, in the response's units
+#' @param chosen Numbers of the particles.
+#' @noRd
+srvm_draws <- function(fit, x, pool,
+                       chosen = equal_weight_draws(fit, pool)) {
+  check_draws_memory(length(chosen), nrow(x))
+  settings <- fit$settings
+  if (learns_scales(settings)) {
+    f <- own_draws(fit, x, pool, chosen)
+    return(unscale_mean(settings$scaling, f) +
+      rep(row_offset(fit, x), each = nrow(f)))
+  }
+  index <- coefficient_index(pool, settings)
+  candidates <- sort(unique(pool$sets))
+  columns <- c(fixed_numbers(settings), candidates)
+  beta <- matrix(0, length(pool$k), length(columns))
+  column <- match(index$candidate, columns)
+  beta[cbind(index$particle, column)] <- pool$draws$beta
+  design <- do.call(cbind, srvm_columns(fit, x, candidates, pool))
+  f <- beta[chosen, , drop = FALSE] %*% t(design)
+  unscale_mean(settings$scaling, unname(f)) +
+    rep(row_offset(fit, x), each = nrow(f))
+}
+
+# Noise standard deviations of the same draws, in the response's units
+srvm_sigma_draws <- function(fit, pool,
+                             chosen = equal_weight_draws(fit, pool)) {
+  unscale_sd(fit$settings$scaling, sqrt(pool$draws$noise[chosen]))
+}
+
+# Methods of the generics for predictions -------------------------------------
+
+#' @export
+posterior_pool.kb_srvm <- function(fit) srvm_pool(fit)
+#' @export
+posterior_mean.kb_srvm <- srvm_mean
+#' @export
+posterior_moments.kb_srvm <- srvm_moments
+#' @export
+posterior_draws.kb_srvm <- srvm_draws
+#' @export
+noise_variance.kb_srvm <- function(fit, pool) pool$noise
+#' @export
+noise_df.kb_srvm <- function(fit, pool) {
+  if (learns_df(fit)) {
+    pool$df
+  } else if (is_student(fit$settings)) {
+    fit$settings$prior$df
+  } else {
+    Inf
+  }
+}
+
 #' Predictions of a sequential relevance vector machine
 #'
 #' @param object A fit of [srvm()].

@@ -4,9 +4,9 @@ library(kernelbayes)
 # All files run if NOT_CRAN is "true". Otherwise, as on CRAN, only these run:
 # quick ones, which together cover every engine (README.md).
 quick <- c(
-  "checks", "cond-embedding", "conditions", "cran", "family", "fit-layout",
-  "incomplete-cholesky", "kbr-exact", "kernel", "kernel-mean", "mixing",
-  "model-frame"
+  "base-checks", "base-conditions", "cran", "data-model-frame", "family",
+  "fit-layout", "kbr-exact", "kernel", "kernel-cond-embedding",
+  "kernel-incomplete-cholesky", "kernel-mean", "mcmc-mixing"
 )
 
 test_check("kernelbayes",

@@ -29,7 +29,7 @@ const std::map<std::string, bark::Family> kFamilies{
     {"censored_normal", bark::Family::kCensoredNormal},
     {"censored_extreme", bark::Family::kCensoredExtreme}};
 
-// Rows of `bark_options` in R/bark-options.R.
+// Rows of `bark_options` in R/options-bark.R.
 const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
     {"df",
      [](auto& prior, SEXP v) { prior.df = Rcpp::as<std::vector<double>>(v); }},

@@ -1,4 +1,4 @@
-# bark() of ordered classes with case weights: R/bark-ordered.R,
+# bark() of ordered classes with case weights: R/family-classes.R,
 # glm_ordered.cpp. One-step invariance is in test-bark-glm.R, weights beside copies
 # in test-bark-families.R.
 

@@ -99,7 +99,7 @@ test_that("frames packed by data-raw/camera/render.R come back", {
   withr::local_preserve_seed()
   set.seed(1)
   reader <- new.env()
-  sys.source(file.path(tools$root, "R", "camera-data.R"), reader)
+  sys.source(file.path(tools$root, "R", "simulate.R"), reader)
   frames <- array(as.raw(sample(0:63, 1200 * 5, TRUE)), c(1200, 5))
   room <- array(as.raw(sample(0:255, 3 * 16^2 * 8, TRUE)), c(3, 16, 16, 8))
   angles <- tools$camera_path(1:5)

@@ -1,4 +1,4 @@
-# Degrees of freedom that are learned: R/srvm-student.R, latent.cpp. Exact answers
+# Degrees of freedom that are learned: R/options-noise.R, latent.cpp. Exact answers
 # are averages of those with known ones (helper-student.R), weighted by evidence.
 
 limit <- 6.5

@@ -1,5 +1,5 @@
 # Predictions at new points, which may be centres as every row may:
-# R/srvm-new-points.R, new_point.cpp.
+# R/srvm-engine.R, new_point.cpp.
 
 kern <- oracle_kernel_gaussian(0.9)
 x <- c(-1.6, -0.5, 0.2, 1.1, 1.9)
