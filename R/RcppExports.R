@@ -145,14 +145,6 @@ kgs_noisy_ratio_cpp <- function(config, data, log_inverse, log_s, rates, draws, 
     .Call(`_kernelbayes_kgs_noisy_ratio_cpp`, config, data, log_inverse, log_s, rates, draws, is_z)
 }
 
-numbers_within_cpp <- function(values, lower, upper) {
-    .Call(`_kernelbayes_numbers_within_cpp`, values, lower, upper)
-}
-
-triangles_sound_cpp <- function(entries, sizes) {
-    .Call(`_kernelbayes_triangles_sound_cpp`, entries, sizes)
-}
-
 machines_advance_cpp <- function(handles, n, threads) {
     .Call(`_kernelbayes_machines_advance_cpp`, handles, n, threads)
 }
@@ -207,6 +199,10 @@ resample_cpp <- function(name, weights, n, from, repetitions) {
 
 ancestors_in_place_cpp <- function(counts) {
     .Call(`_kernelbayes_ancestors_in_place_cpp`, counts)
+}
+
+seal_cpp <- function(parts) {
+    .Call(`_kernelbayes_seal_cpp`, parts)
 }
 
 simd_cpp <- function(widest) {

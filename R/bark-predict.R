@@ -347,7 +347,7 @@ with_centres_only <- function(fit) {
   fit$request$prior["centres"] <- list(NULL)
   fit$sequence <- seq_along(rows)
   fit$time <- length(rows)
-  fit
+  sealed(fit)
 }
 
 # The draws of the kernels, and of those of the log variance, or of each class

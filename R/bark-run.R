@@ -76,18 +76,6 @@ refuse_offset <- function(mould) {
   }
 }
 
-# A power of the probability of a class has no latent normal form
-refuse_class_weights <- function(weights) {
-  if (!is.null(weights)) {
-    kb_abort(c(
-      "{.arg weights} must be NULL for classes with latent responses.",
-      i = "{.fn bark} takes numbers of rows as weights with {.code family =
-           binomial()} for two classes, {.code \"multinomial_logit\"} for several,
-           and for ordered ones."
-    ), "argument", argument = "weights")
-  }
-}
-
 # Length -----------------------------------------------------------------------
 
 #' The length of chains that the user leaves open
@@ -247,18 +235,6 @@ log_units <- function(fit) {
     return(fit$time * log(scaling$y_scale))
   }
   own(fit$data$y, scaling, row_weights(fit))
-}
-
-# Numbers that every draw has several of, one matrix (draws x chains) per name
-interleaved_chains <- function(draws, element, names) {
-  n <- length(draws[[1]][[element]]) %/% length(names)
-  out <- lapply(seq_along(names), function(k) {
-    v <- vapply(draws, function(d) {
-      d[[element]][seq(k, length(d[[element]]), by = length(names))]
-    }, numeric(n))
-    matrix(v, ncol = length(draws))
-  })
-  stats::setNames(out, names)
 }
 
 # The number of inputs in the kernel in each draw

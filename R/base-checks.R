@@ -123,11 +123,7 @@ check_value <- function(x, wanted, arg) {
 }
 
 remade <- function(x) {
-  if (inherits(x, "kb_srvm_settings")) {
-    check_layout(x, c(
-      layout(.columns = length(.object$scaling$x_center)), srvm_settings_layout
-    ))
-  }
+  if (inherits(x, "kb_srvm_settings")) check_object(x, "settings")
   maker <- Find(Negate(is.null), lapply(class(x), settings_maker))
   if (is.null(maker)) {
     return(x)
@@ -318,3 +314,31 @@ argument_makers <- function(f) {
 }
 
 maker_arguments <- c("control", "prior")
+
+check_positive <- function(x, arg) {
+  check_number(x, 0, Inf, open = TRUE, arg = arg)
+}
+
+check_function <- function(x, optional = FALSE, arg = rlang::caller_arg(x)) {
+  if (!missing(x) && (is.function(x) || optional && is.null(x))) {
+    return(x)
+  }
+  bad_argument(x, arg, if (optional) "NULL or a function" else "a function")
+}
+
+check_probability <- function(x, optional = FALSE, arg = rlang::caller_arg(x)) {
+  if (!missing(x) && (is_move_probability(x) || optional && is.null(x))) {
+    return(x)
+  }
+  bad_argument(x, arg, "a function or a number between 0 and 1")
+}
+
+is_move_probability <- function(x) {
+  is.function(x) ||
+    is.numeric(x) && length(x) == 1 && isTRUE(x >= 0 && x <= 1)
+}
+
+is_df <- function(df) {
+  is.null(df) || is.double(df) && length(df) > 0 && isTRUE(all(df > 0)) &&
+    (length(df) == 1 || all(is.finite(df)))
+}

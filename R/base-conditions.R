@@ -276,3 +276,5 @@ tell_once <- function(expr) {
   for (one in seen) do.call(warn_user, one)
   value
 }
+
+takes <- function(f, name) name %in% names(formals(f))

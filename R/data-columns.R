@@ -490,3 +490,12 @@ unscale_mean <- function(s, v) {
 unscale_sd <- function(s, v) {
   s$y_scale * v
 }
+
+# The number of numeric columns for each column
+column_widths <- function(columns) {
+  vapply(columns, function(column) {
+    switch(column$kind,
+      factor = length(column$levels), matrix = column$width, 1L
+    )
+  }, 1L)
+}

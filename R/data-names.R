@@ -317,3 +317,7 @@ refuse_no_formula <- function(fit) {
     ), "not_defined")
   }
 }
+
+training_x <- function(object) {
+  object$data$x[training_rows(object), , drop = FALSE]
+}

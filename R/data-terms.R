@@ -165,11 +165,6 @@ mixed_settings <- function(mould, prior, scaling, scale, classes, y, copies) {
 
 default_of <- function(value, default) if (is.null(value)) default else value
 
-root_mean_square <- function(y, copies) {
-  out <- sqrt(copy_means(cbind(y^2), copies))
-  if (out > 0) out else 1
-}
-
 # The linear columns of rows, without the intercept, as the model sees them
 mixed_linear <- function(settings, x) {
   if (is.null(settings)) {

@@ -49,9 +49,9 @@ kbr_filter <- function(object, observations, start = NULL, times = NULL,
   object <- checked_fit(object, ...)
   rows <- hmm_rows(object, observations)
   path <- empty_path(object, check_start(start, object))
-  tell_once(filter_rows(
+  sealed(tell_once(filter_rows(
     path, rows, list(times = times, inputs = inputs), check_progress(progress)
-  ))
+  )))
 }
 
 # A path without times
@@ -98,9 +98,9 @@ update.kb_kbr_filter <- function(object, observations, times = NULL,
                                  inputs = NULL, progress = NULL, ...) {
   object <- checked_fit(object, ...)
   rows <- hmm_rows(object$hmm, observations)
-  tell_once(filter_rows(
+  sealed(tell_once(filter_rows(
     object, rows, list(times = times, inputs = inputs), check_progress(progress)
-  ))
+  )))
 }
 
 #' @export

@@ -78,7 +78,7 @@ kbr_smooth <- function(object, lag = NULL, method = NULL, progress = NULL,
   bar <- task_bar(path_length(object), check_progress(progress), "Smoothing")
   on.exit(bar$close())
   if (inherits(object, "kb_hmm_particles")) {
-    return(smooth_particles(object, lag, bar))
+    return(sealed(smooth_particles(object, lag, bar)))
   }
   if (is.null(lag)) lag <- Inf
   passes <- if (lag >= path_length(object) - 1) {
@@ -89,7 +89,7 @@ kbr_smooth <- function(object, lag = NULL, method = NULL, progress = NULL,
   columns <- function(name) {
     do.call(cbind, lapply(passes, `[[`, name))
   }
-  new_object(
+  sealed(new_object(
     list(
       version = fit_version, hmm = object$hmm, filter = object, lag = lag,
       method = method, backward = as.vector(columns("backward")),
@@ -98,7 +98,7 @@ kbr_smooth <- function(object, lag = NULL, method = NULL, progress = NULL,
       observations = object$observations
     ),
     class = c("kb_kbr_smooth", "kb_kbr_path")
-  )
+  ))
 }
 
 check_smoother <- function(method, path) {
@@ -256,7 +256,7 @@ kbr_forecast <- function(object, h = 1, inputs = NULL, ...) {
   object <- checked_fit(object, ...)
   h <- check_size(h, 1, each = numbers_a_time(object))
   if (inherits(object, "kb_hmm_particles")) {
-    return(forecast_particles(object, h, inputs))
+    return(sealed(forecast_particles(object, h, inputs)))
   }
   refuse_clock(list(inputs = inputs))
   hmm <- object$hmm
@@ -269,13 +269,13 @@ kbr_forecast <- function(object, h = 1, inputs = NULL, ...) {
     sum[[k]] <- sum(from * coef[, k])
     s <- as.vector(hmm$model$transition %*% s) / sum[[k]]
   }
-  new_object(
+  sealed(new_object(
     list(
       version = fit_version, hmm = hmm, coef = coef, sum = sum,
       after = path_length(object)
     ),
     class = c("kb_kbr_forecast", "kb_kbr_path")
-  )
+  ))
 }
 
 # How many numbers a path holds for each time

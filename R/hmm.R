@@ -178,7 +178,7 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
   }
   if (is.null(log_likelihood)) hmm$far <- learn_far_rows(hmm, mould$x)
   hmm$seconds <- now() - started
-  hmm
+  sealed(hmm)
 }
 
 # Arguments that belong to one kind of method

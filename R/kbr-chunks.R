@@ -215,7 +215,7 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
   fit <- chunk_posterior(fit, x, model, first, prior, progress)
   fit$call <- plain_call(match.call())
   fit$seconds <- now() - started
-  fit
+  sealed(fit)
 }
 
 check_states_function <- function(f) {

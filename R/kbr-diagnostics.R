@@ -96,10 +96,6 @@ weight_facts <- function(fit, seen) {
   )
 }
 
-unexplained <- function(features) {
-  if (features$trace == 0) 0 else features$residual / features$trace
-}
-
 # After (K10)
 effective_rank <- function(fit) UseMethod("effective_rank")
 

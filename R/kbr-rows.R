@@ -303,5 +303,5 @@ update.kb_kbr <- function(object, prior, eps = NULL, delta = NULL,
   warn_prior_mass(object)
   object$call <- plain_call(match.call())
   object$seconds <- now() - started
-  object
+  sealed(object)
 }

@@ -536,3 +536,8 @@ systematic_rows <- function(w, n) {
   cumulative <- cumsum(w)
   cells_at((seq_len(n) - 0.5) / n * cumulative[[length(w)]], cumulative)
 }
+
+# How many columns the kernel of the observations sees
+summary_count <- function(summaries, columns) {
+  if (is.null(summaries)) columns else ncol(summaries$directions)
+}

@@ -260,7 +260,7 @@ kbr_fit <- function(mould, given, called, started) {
   fit <- set_prior(fit, given$prior)
   warn_prior_mass(fit)
   fit$seconds <- now() - started
-  fit
+  sealed(fit)
 }
 
 # States and observations as separate arguments; no observations with a kernel
@@ -363,10 +363,6 @@ kbr_regularisation <- function(eps, delta, n, method) {
     delta <- if (method == "iw") 1e-3 else 2 * eps
   }
   list(eps = eps, delta = check_positive(delta, "delta"))
-}
-
-check_positive <- function(x, arg) {
-  check_number(x, 0, Inf, open = TRUE, arg = arg)
 }
 
 # Factors of both kernels

@@ -173,13 +173,13 @@ kdr_fit <- function(x, y, k, settings) {
   if (!is.null(choice)) k <- chosen_k(choice)
   found <- kdr_directions(z, targets, k, settings)
   rownames(found$directions) <- names(found$columns) <- names
-  structure(
+  sealed(structure(
     c(found, list(
       choice = choice, summaries = z %*% unname(found$directions),
       scaling = scaling, settings = settings, named = !is.null(colnames(y))
     )),
     class = "kb_kdr"
-  )
+  ))
 }
 
 check_kdr_k <- function(k, d) {

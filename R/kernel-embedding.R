@@ -267,14 +267,14 @@ cond_embedding <- function(x, y, kernel_x = kernel_gaussian(),
   n <- nrow(x)
   eps <- if (is.null(eps)) 0.1 / n else check_number(eps, 0, open = TRUE)
   features <- kernel_features(kernel_x, x, rank, tol)
-  structure(
+  sealed(structure(
     list(
       features = features, gram = features_gram_cpp(features$factor, NULL),
       x = x, y = y, kernel_x = features$kernel,
       kernel_y = kernel_resolve(kernel_y, y), eps = eps
     ),
     class = "kb_cond_embedding"
-  )
+  ))
 }
 
 #' @rdname cond_embedding

@@ -313,3 +313,14 @@ has_slopes <- function(kernel) {
     "polynomial", "linear", "rotation", "constant"
   )
 }
+
+# k(x, x) of each point
+kernel_self <- function(kernel, x) {
+  if (kernel_is_builtin(kernel)) {
+    return(kernel_diagonal_cpp(kernel, x))
+  }
+  blocks <- row_blocks(x, 200, 200 * 200)
+  unlist(lapply(blocks, function(rows) {
+    diag(kernel_evaluate(kernel, x[rows, , drop = FALSE]))
+  }))
+}

@@ -87,10 +87,10 @@ kernel_mean <- function(x, kernel = kernel_gaussian(), weights = NULL) {
 #' @param kernel Resolved.
 #' @noRd
 new_kernel_mean <- function(points, weights, kernel) {
-  structure(
+  sealed(structure(
     list(points = drop_row_names(points), weights = weights, kernel = kernel),
     class = "kb_kernel_mean"
-  )
+  ))
 }
 
 drop_row_names <- function(x) {

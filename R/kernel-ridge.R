@@ -573,3 +573,7 @@ normal_score <- function(knots, v) {
   }
   stats::approx(knots$at, knots$score, v, rule = 2)$y
 }
+
+unexplained <- function(features) {
+  if (features$trace == 0) 0 else features$residual / features$trace
+}

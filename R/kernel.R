@@ -197,7 +197,10 @@ check_bandwidth <- function(bandwidth, median = TRUE) {
 check_kernel <- function(x, arg = rlang::caller_arg(x)) {
   wanted <- "a kernel, such as `kernel_gaussian()` (see `?kb_kernels`)"
   x <- check_class(x, "kb_kernel", wanted, arg)
-  if (!is_resolved(x, NULL)) bad_argument(x, arg, wanted)
+  class <- paste0("kb_kernel_", x$type)
+  known <- length(class) == 1 && inherits(x, class) &&
+    !is.null(settings_maker(class))
+  if (!known) bad_argument(x, arg, wanted)
   x
 }
 

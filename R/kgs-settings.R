@@ -370,13 +370,3 @@ basis_features <- function(basis, x) {
   ))
 }
 
-# k(x, x) of each point
-kernel_self <- function(kernel, x) {
-  if (kernel_is_builtin(kernel)) {
-    return(kernel_diagonal_cpp(kernel, x))
-  }
-  blocks <- row_blocks(x, 200, 200 * 200)
-  unlist(lapply(blocks, function(rows) {
-    diag(kernel_evaluate(kernel, x[rows, , drop = FALSE]))
-  }))
-}

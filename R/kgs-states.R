@@ -260,17 +260,6 @@ jackknife_se <- function(batches, statistic) {
 
 # Sums of logs ----------------------------------------------------------------
 
-log_sum_exp <- function(x) {
-  top <- max(x)
-  if (is.finite(top)) top + log(sum(exp(x - top))) else top
-}
-
-# log of the row sums of exp(x), for finite x
-log_row_sums <- function(x) {
-  top <- x[cbind(seq_len(nrow(x)), max.col(x, "first"))]
-  top + log(rowSums(exp(x - top)))
-}
-
 # The evidence of kgs() for every error rate, out of one density of states.
 
 #' Log evidence given the rate of label errors

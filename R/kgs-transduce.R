@@ -64,16 +64,16 @@ bayes_point.kb_kgs <- function(object, centres = NULL, ...) {
     }
   }
   solved <- centre_coefficients(basis$factor, w, chosen)
-  structure(
+  sealed(structure(
     list(
-      version = object$version, kernel = basis$kernel,
+      version = fit_version, kernel = basis$kernel,
       points = unname(basis$points[chosen, , drop = FALSE]),
       alpha = solved$alpha, explained = solved$explained,
       scaling = object$settings$scaling, levels = object$mould$levels,
       mould = object$mould
     ),
     class = "kb_bayes_point"
-  )
+  ))
 }
 
 # Coefficients of the projection of w on some rows of the factor

@@ -355,14 +355,6 @@ mixing_line <- function(x, show) {
   paste0("  mixing:       ", in_column(lines), "\n")
 }
 
-# Texts that continue below each other, beside the labels
-in_column <- function(lines) {
-  paste(
-    unlist(lapply(lines, strwrap, width = 64)),
-    collapse = "\n                "
-  )
-}
-
 incomplete_line <- function(x) {
   if (x$status == "complete") {
     return(NULL)
@@ -373,8 +365,6 @@ incomplete_line <- function(x) {
     " iterations; update() continues\n"
   )
 }
-
-counted <- function(n, what) paste0(n, " ", what, if (n != 1) "s")
 
 #' @export
 print.kb_diagnostics_mcmc <- function(x, digits = 3, n = 10, ...) {
@@ -460,4 +450,16 @@ keep_run <- function(expr) {
     if (interrupt_pending()) warn_late_interrupt("result")
   })
   value
+}
+
+# Numbers that every draw has several of, one matrix (draws x chains) per name
+interleaved_chains <- function(draws, element, names) {
+  n <- length(draws[[1]][[element]]) %/% length(names)
+  out <- lapply(seq_along(names), function(k) {
+    v <- vapply(draws, function(d) {
+      d[[element]][seq(k, length(d[[element]]), by = length(names))]
+    }, numeric(n))
+    matrix(v, ncol = length(draws))
+  })
+  stats::setNames(out, names)
 }

@@ -7,8 +7,7 @@ sd_option <- function(name, what) {
     },
     default = unset, truncation = FALSE, shapes = FALSE,
     told = function(sd, n, p) NULL,
-    line = function(sd) paste0(what, ": scale ", format(sd)),
-    told_layout = NULL
+    line = function(sd) paste0(what, ": scale ", format(sd))
   )
 }
 
@@ -32,7 +31,6 @@ most_linear <- c(rows = 4999, inputs = 30)
 # * `told`: a function of the value and of the numbers of rows and predictors
 #   that returns the list for the sampler.
 # * `line`: the line that print() shows.
-# * `told_layout`: see fit-layout.R.
 bark_options <- list(
   df = list(
     used = function(df) !(is.null(df) || identical(df, Inf)),
@@ -47,8 +45,7 @@ bark_options <- list(
     told = function(df, n, p) {
       list(df = if (identical(df, "learned")) learned_df else df)
     },
-    line = function(df) paste("noise: Student's t, df", format(df)),
-    told_layout = alist(df = maybe(positive(NULL)))
+    line = function(df) paste("noise: Student's t, df", format(df))
   ),
   own_scales = list(
     used = function(own_scales) !(is.null(own_scales) || isFALSE(own_scales)),
@@ -76,11 +73,7 @@ bark_options <- list(
         if (identical(own_scales, "pooled")) ", around common ones",
         if (identical(own_scales, "clustered")) ", or shares those of others"
       )
-    },
-    told_layout = alist(
-      own_scales = maybe(flags()), pool = maybe(numbers(4)),
-      concentrations = maybe(positive(NULL))
-    )
+    }
   ),
   centres = list(
     used = Negate(is.null), check = function(centres, options) {
@@ -93,10 +86,7 @@ bark_options <- list(
     },
     truncation = FALSE, shapes = TRUE,
     told = function(centres, n, p) centres_resolve(centres, n),
-    line = function(centres) paste0("centres: ", format(centres)),
-    told_layout = alist(
-      centre_weights = maybe(numbers(NULL, 0)), centre_sd = maybe(positive())
-    )
+    line = function(centres) paste0("centres: ", format(centres))
   ),
   directions = list(
     used = Negate(is.null), check = function(directions, options) {
@@ -107,8 +97,7 @@ bark_options <- list(
     told = function(directions, n, p) directions_resolve(directions, p),
     line = function(directions) {
       paste("kernels use predictors along", counted(directions, "direction"))
-    },
-    told_layout = alist(directions = maybe(counts(1, 1)))
+    }
   ),
   linear = list(
     used = function(linear) !is.null(linear) && linear > 0,
@@ -125,8 +114,7 @@ bark_options <- list(
     told = function(linear, n, p) list(slope_scale = linear),
     line = function(linear) {
       paste("linear part: sd of slopes half-t, scale", format(linear))
-    },
-    told_layout = alist(slope_scale = maybe(positive()))
+    }
   ),
   linear_sd = sd_option("linear_sd", "coefficients of linear terms"),
   group_sd = sd_option("group_sd", "standard deviations of groups"),
@@ -138,8 +126,7 @@ bark_options <- list(
     default = unset,
     truncation = TRUE, shapes = FALSE,
     told = function(approximation, n, p) list(approximation = approximation),
-    line = function(approximation) "approximation: truncation, |beta| > eps",
-    told_layout = alist(approximation = maybe(strings(1, "truncation")))
+    line = function(approximation) "approximation: truncation, |beta| > eps"
   )
 )
 

@@ -1,14 +1,4 @@
-# Fits on disk: checkpoints of a run in progress, and the version of fits.
-
-# The version of the layout of a fit; raised when a field changes meaning
-fit_version <- 2L
-
-# A fit, with what the last line of it says where the package is not loaded
-new_object <- function(parts, class) {
-  structure(parts,
-    class = class, note = "library(kernelbayes) prints and predicts this fit"
-  )
-}
+# Fits on disk: checkpoints of a run in progress.
 
 # Write a file so that it is always either the old one or the complete new one
 #

@@ -46,8 +46,9 @@ tell_of_quality <- function(fit, since) {
 #'   end.
 #' @noRd
 advance_fit <- function(fit, progress, started, time_limit) {
+  check_value(fit$control, "settings of a run", "control")
   if (fit$status == "complete" && is_complete(fit)) {
-    return(list(fit = fit, interrupted = FALSE))
+    return(list(fit = sealed(fit), interrupted = FALSE))
   }
   check_run_memory(fit)
   control <- fit$control
@@ -61,8 +62,7 @@ advance_fit <- function(fit, progress, started, time_limit) {
     if (fit$status != "complete" || !has_next_stage(fit)) break
     fit <- next_stage(fit)
   }
-  # Its methods need not check an object that was just made.
-  note_checked(fit)
+  out$fit <- sealed(fit)
   out
 }
 
@@ -72,7 +72,7 @@ advance_fit <- function(fit, progress, started, time_limit) {
 advance_stage <- function(fit, control, progress, started, before) {
   finish <- function(states) finish_fit(fit, states, before + now())
   save <- function(states) {
-    write_checkpoint(finish(states), fit$control$checkpoint)
+    write_checkpoint(sealed(finish(states)), fit$control$checkpoint)
   }
   # Before the first iteration there is nothing to lose.
   engine <- if (has_begun(fit)) fit_engine(fit) else {
@@ -337,11 +337,3 @@ free_memory <- function(file = "/proc/meminfo") {
   if (length(kilobytes) == 1 && isTRUE(kilobytes > 0)) 1024 * kilobytes else Inf
 }
 
-format_bytes <- function(bytes) {
-  if (!is.finite(bytes)) {
-    return("any size")
-  }
-  unit <- c("bytes", "kB", "MB", "GB", "TB", "PB")
-  power <- min(max(floor(log(max(bytes, 1), 1000)), 0), length(unit) - 1)
-  paste(format(bytes / 1000^power, digits = 2), unit[[power + 1]])
-}

@@ -86,13 +86,6 @@ is_no_evidence <- function(z) {
   !is.null(z$note) && startsWith(z$note, "no evidence")
 }
 
-# An unbiased estimate of a variance may be negative, and is then useless
-standard_error <- function(variance) {
-  if (is.na(variance) || variance < 0) NA_real_ else sqrt(variance)
-}
-
-log_mean_exp <- function(x) max(x) + log(mean(exp(x - max(x))))
-
 # Log evidence of each run after each recorded step: steps x runs
 evidence_paths <- function(runs, time) {
   matrix(vapply(runs, function(run) {

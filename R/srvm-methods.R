@@ -92,16 +92,6 @@ one_line <- function(formula) {
   shorten(text)
 }
 
-shorten <- function(text, most = 62) {
-  if (nchar(text) > most) paste0(substr(text, 1, most - 3), "...") else text
-}
-
-# As many whole items as fit on one line: a truncated number would be wrong
-as_many_as_fit <- function(items, what = "", most = 62) {
-  fits <- nchar(what) + cumsum(nchar(items) + 2) - 2 <= most
-  shorten(paste0(what, paste(items[fits | !any(fits)], collapse = ", ")), most)
-}
-
 # The rows that are most often centres
 frequent_centres <- function(fit, most = 5) {
   used <- inclusion(fit)
@@ -548,6 +538,3 @@ logLik.kb_srvm <- function(object, ...) {
   )
 }
 
-training_x <- function(object) {
-  object$data$x[training_rows(object), , drop = FALSE]
-}

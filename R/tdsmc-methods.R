@@ -24,10 +24,6 @@ print.kb_tdsmc <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-percent <- function(v) {
-  paste0(vapply(100 * v, format, "", digits = 2), "%")
-}
-
 move_line <- function(x) {
   total <- colSums(td_moves(x)$chosen)
   shorten(paste0(

@@ -165,7 +165,6 @@ check_rejuvenate_of <- function(x, powers) {
   x
 }
 
-takes <- function(f, name) name %in% names(formals(f))
 has_power <- function(f) takes(f, "power")
 
 # Do data enter gradually?
@@ -190,25 +189,6 @@ td_move <- function(propose, log_forward, log_reverse = NULL, probability = 1,
     ),
     class = "kb_td_move"
   )
-}
-
-check_function <- function(x, optional = FALSE, arg = rlang::caller_arg(x)) {
-  if (!missing(x) && (is.function(x) || optional && is.null(x))) {
-    return(x)
-  }
-  bad_argument(x, arg, if (optional) "NULL or a function" else "a function")
-}
-
-check_probability <- function(x, optional = FALSE, arg = rlang::caller_arg(x)) {
-  if (!missing(x) && (is_move_probability(x) || optional && is.null(x))) {
-    return(x)
-  }
-  bad_argument(x, arg, "a function or a number between 0 and 1")
-}
-
-is_move_probability <- function(x) {
-  is.function(x) ||
-    is.numeric(x) && length(x) == 1 && isTRUE(x >= 0 && x <= 1)
 }
 
 check_td_moves <- function(moves) {

@@ -467,29 +467,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// numbers_within_cpp
-bool numbers_within_cpp(const Rcpp::NumericVector& values, double lower, double upper);
-RcppExport SEXP _kernelbayes_numbers_within_cpp(SEXP valuesSEXP, SEXP lowerSEXP, SEXP upperSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type values(valuesSEXP);
-    Rcpp::traits::input_parameter< double >::type lower(lowerSEXP);
-    Rcpp::traits::input_parameter< double >::type upper(upperSEXP);
-    rcpp_result_gen = Rcpp::wrap(numbers_within_cpp(values, lower, upper));
-    return rcpp_result_gen;
-END_RCPP
-}
-// triangles_sound_cpp
-bool triangles_sound_cpp(const Rcpp::NumericVector& entries, const Rcpp::IntegerVector& sizes);
-RcppExport SEXP _kernelbayes_triangles_sound_cpp(SEXP entriesSEXP, SEXP sizesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type entries(entriesSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type sizes(sizesSEXP);
-    rcpp_result_gen = Rcpp::wrap(triangles_sound_cpp(entries, sizes));
-    return rcpp_result_gen;
-END_RCPP
-}
 // machines_advance_cpp
 Rcpp::IntegerVector machines_advance_cpp(const Rcpp::List& handles, int n, int threads);
 RcppExport SEXP _kernelbayes_machines_advance_cpp(SEXP handlesSEXP, SEXP nSEXP, SEXP threadsSEXP) {
@@ -657,6 +634,16 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< std::vector<int> >::type counts(countsSEXP);
     rcpp_result_gen = Rcpp::wrap(ancestors_in_place_cpp(counts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// seal_cpp
+std::vector<std::string> seal_cpp(const Rcpp::List& parts);
+RcppExport SEXP _kernelbayes_seal_cpp(SEXP partsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type parts(partsSEXP);
+    rcpp_result_gen = Rcpp::wrap(seal_cpp(parts));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -865,8 +852,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kgs_mode_cpp", (DL_FUNC) &_kernelbayes_kgs_mode_cpp, 3},
     {"_kernelbayes_kgs_noisy_functions_cpp", (DL_FUNC) &_kernelbayes_kgs_noisy_functions_cpp, 8},
     {"_kernelbayes_kgs_noisy_ratio_cpp", (DL_FUNC) &_kernelbayes_kgs_noisy_ratio_cpp, 7},
-    {"_kernelbayes_numbers_within_cpp", (DL_FUNC) &_kernelbayes_numbers_within_cpp, 3},
-    {"_kernelbayes_triangles_sound_cpp", (DL_FUNC) &_kernelbayes_triangles_sound_cpp, 2},
     {"_kernelbayes_machines_advance_cpp", (DL_FUNC) &_kernelbayes_machines_advance_cpp, 3},
     {"_kernelbayes_machine_state_cpp", (DL_FUNC) &_kernelbayes_machine_state_cpp, 1},
     {"_kernelbayes_machine_close_cpp", (DL_FUNC) &_kernelbayes_machine_close_cpp, 1},
@@ -881,6 +866,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_stream_uniform_cpp", (DL_FUNC) &_kernelbayes_stream_uniform_cpp, 1},
     {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
     {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},
+    {"_kernelbayes_seal_cpp", (DL_FUNC) &_kernelbayes_seal_cpp, 1},
     {"_kernelbayes_simd_cpp", (DL_FUNC) &_kernelbayes_simd_cpp, 1},
     {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 5},
     {"_kernelbayes_srvm_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_cpp, 2},

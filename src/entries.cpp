@@ -15,7 +15,7 @@
 #include "glue_kbr_hmm.cpp"
 #include "glue_kgs.cpp"
 #include "glue_kgs_noisy.cpp"
-#include "glue_layout.cpp"
+#include "glue_seal.cpp"
 #include "glue_machine.cpp"
 #include "glue_random.cpp"
 #include "glue_simd.cpp"

@@ -4,8 +4,8 @@ library(kernelbayes)
 # All files run if NOT_CRAN is "true". Otherwise, as on CRAN, only these run:
 # quick ones, which together cover every engine (README.md).
 quick <- c(
-  "base-checks", "base-conditions", "cran", "data-model-frame", "family",
-  "fit-layout", "kbr-exact", "kernel", "kernel-cond-embedding",
+  "base-checks", "base-conditions", "base-seal", "cran", "data-model-frame",
+  "family", "kbr-exact", "kernel", "kernel-cond-embedding",
   "kernel-incomplete-cholesky", "kernel-mean", "mcmc-mixing"
 )
 

@@ -27,7 +27,7 @@ for (file in c("helper-fuzz.R", "helper-fuzz-cases.R")) {
 # One call --------------------------------------------------------------------
 
 # What equal runs need not share
-passing <- c("call", "version", "srcref", ".Environment")
+passing <- c("call", "version", "seal", "srcref", ".Environment")
 
 # A value without times, calls and environments. Vectors and attributes are put
 # together anew, because hashes also see how R stores them.

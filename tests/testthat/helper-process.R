@@ -3,7 +3,8 @@
 #' A fit without the parts that may differ between equal runs: the arguments,
 #' the rows, seconds, and settings that do not affect the result
 plain_fit <- function(fit) {
-  fit[c("call", "request", "seconds")] <- NULL
+  fit[c("call", "request", "seconds", "seal")] <- NULL
+  fit$settings$seal <- NULL
   fit$mould[c("n_rows", "omitted")] <- NULL
   fit$control[c("threads", "checkpoint", "checkpoint_every", "time_limit")] <-
     NULL

@@ -676,22 +676,3 @@ test_that("a rate starts where its slices can move it", {
   ))
   for (run in fit$runs) expect_gt(length(unique(run$draws$rates)), 10)
 })
-
-test_that("fits are checked against their layout", {
-  moons <- sim_moons(30, seed = 1)
-  for (kernel in list(kernel_gaussian("ard"), kernel_gaussian(0.5))) {
-    fit <- quietly(kgs(y ~ x1 + x2, moons,
-      kernel = kernel, nugget = "learn", seed = 1, progress = FALSE,
-      control = mcmc_control(chains = 2, warmup = 5, iter = 5)
-    ))
-    layout <- object_layout(fit)
-    expect_error(
-      check_layout(fit, layout$layout, c(layout$at, list(fit = fit))), NA
-    )
-    fit$settings$noisy$sites$information[[1]] <- -1
-    expect_error(
-      check_layout(fit, layout$layout, c(layout$at, list(fit = fit))),
-      class = "kb_error_fit"
-    )
-  }
-})

@@ -6,75 +6,125 @@ a_fit <- local({
   }
 })
 
-test_that("fits of every engine agree with their layout", {
+test_that("fits of every engine are sealed, also after a file", {
   cases <- names(Filter(is.function, fuzz_cases()))
   cases <- grep("call$|predict$|(kgs|bark|kbr|srvm)_update$", cases,
     value = TRUE, invert = TRUE
   )
+  file <- withr::local_tempfile()
   for (name in cases) {
     fit <- a_fit(name)
-    expect_silent(check_object(fit))
-    expect_silent(check_object(unserialize(serialize(fit, NULL))))
+    expect_type(fit$seal, "character")
+    saveRDS(fit, file)
+    read <- readRDS(file)
+    expect_identical(seal_of(read), fit$seal, info = name)
+    expect_silent(check_object(read))
   }
 })
 
-test_that("a layout refers to the fields before it", {
-  described <- layout(
-    n = counts(), .twice = 2 * n, v = numbers(twice, 0), w = maybe(strings())
+test_that("any change of data changes the seal", {
+  whole <- list(
+    numbers = c(1, NA, NaN, -Inf), counts = 1:3, flags = c(TRUE, NA),
+    words = c(a = "x", b = NA), complex = 1i, bytes = as.raw(1:2),
+    matrix = matrix(1:4, 2, dimnames = list(NULL, c("a", "b"))),
+    classes = factor(c("a", "b")), table = data.frame(x = 1:2, y = c("u", "v")),
+    formula = y ~ x + log(z), terms = stats::terms(y ~ x * z),
+    call = quote(f(x, a = 2)), nothing = NULL, nested = list(a = list(b = 1))
   )
-  expect_silent(check_layout(list(n = 1L, v = c(0, 1)), described))
-  refused <- function(x, field) {
-    error <- expect_error(check_layout(x, described), class = "kb_error_fit")
-    expect_identical(error$field, field)
+  changes <- list(
+    numbers = c(1, NA, NaN, Inf), numbers = c(1, NaN, NA, -Inf),
+    numbers = c(1 + 2^-52, NA, NaN, -Inf), numbers = c(-1, NA, NaN, -Inf),
+    numbers = c(1, NA, NaN), counts = c(1L, 2L, 4L), counts = c(1, 2, 3),
+    counts = 1:4, counts = integer(), flags = c(TRUE, FALSE), flags = c(1L, NA),
+    words = c(a = "x", b = "NA"), words = c("x", NA), words = c(a = "x", c = NA),
+    words = c(a = "xy", b = ""), complex = -1i, bytes = as.raw(2:1),
+    matrix = matrix(1:4, 2), matrix = t(whole$matrix), matrix = 1:4,
+    classes = factor(c("a", "b"), levels = c("b", "a")),
+    classes = factor(c("a", "b"), levels = c("a", "b", "c")),
+    classes = unclass(whole$classes), table = as.list(whole$table),
+    table = whole$table[2:1, ], formula = y ~ x + log(w), formula = y ~ x,
+    terms = stats::terms(y ~ x + z), terms = y ~ x * z,
+    call = quote(f(x, b = 2)), call = quote(f(x, a = 3)), nothing = 1,
+    nested = list(a = list(b = 2)), nested = list(a = list(c = 1)),
+    nested = list(list(b = 1)), nested = list(a = 1)
+  )
+  seal <- seal_of(whole)
+  expect_named(seal, setdiff(names(whole), "call"))
+  whole$call <- NULL
+  changes <- changes[names(changes) != "call"]
+  for (i in seq_along(changes)) {
+    changed <- whole
+    changed[names(changes)[[i]]] <- changes[i]
+    expect_identical(
+      names(seal)[seal_of(changed) != seal], names(changes)[[i]],
+      info = deparse(changes[[i]])[[1]]
+    )
   }
-  refused(list(n = 1L, v = 1), "fit$v")
-  refused(list(n = 1L, v = c(1, -1)), "fit$v")
-  refused(list(n = 1L, v = c(1, NaN)), "fit$v")
-  refused(list(n = 1L, v = 1:2), "fit$v")
-  refused(list(n = -1L, v = numeric()), "fit$n")
-  refused(list(n = 1L, v = c(0, 1), w = 1), "fit$w")
-  refused(list(v = c(0, 1)), "fit$n")
-  refused(3, "fit")
+  expect_false(seal_cpp(list(quote(f(a = 2)))) == seal_cpp(list(quote(f(b = 2)))))
 })
 
-test_that("bounds of integers, diagonals and nested lists are checked", {
-  expect_error(
-    check_layout(list(i = c(1L, NA)), layout(i = counts(2))),
-    class = "kb_error_fit"
-  )
-  expect_error(
-    check_layout(list(i = 4L), layout(i = counts(1, 0, 3))),
-    class = "kb_error_fit"
-  )
-  factors <- layout(l = triangles(c(1L, 2L)))
-  # 1 x 1, then columns (2, 5) and (3) of a 2 x 2.
-  expect_silent(check_layout(list(l = c(1, 2, -5, 3)), factors))
-  for (at in c(1, 2, 4)) {
-    l <- c(1, 2, -5, 3)
-    l[[at]] <- -l[[at]]
-    expect_error(check_layout(list(l = l), factors), class = "kb_error_fit")
+test_that("one changed bit anywhere changes the seal", {
+  x <- with_local_seed(1, stats::rnorm(1000))
+  seal <- seal_cpp(list(x))
+  for (i in seq_along(x)) {
+    y <- x
+    y[[i]] <- y[[i]] * (1 + 2^-52)
+    expect_false(seal_cpp(list(y)) == seal)
   }
-  inner <- layout(parts = each(holds(layout(x = numbers()))))
-  error <- expect_error(
-    check_layout(list(parts = list(list(x = 1), list(x = "a"))), inner),
-    class = "kb_error_fit"
+})
+
+test_that("functions, environments and times are not sealed", {
+  part <- function(f, seconds, env) {
+    seal_cpp(list(list(f = f, seconds = seconds, env = env, threads = seconds)))
+  }
+  expect_identical(
+    part(function(x) x, 1, globalenv()), part(function(y) 2 * y, 2, new.env())
   )
-  expect_identical(error$field, "fit$parts[[2]]$x")
+  expect_false(part(sum, 1, globalenv()) == part(1, 1, globalenv()))
+  latin <- "\u00e4"
+  expect_identical(
+    seal_cpp(list(latin)), seal_cpp(list(iconv(latin, "UTF-8", "latin1")))
+  )
 })
 
-test_that("numbers whose sum overflows are still finite", {
-  expect_true(all_finite(rep(1e308, 3)))
-  expect_false(all_finite(c(1e308, Inf)))
-})
-
-test_that("the message names the field, what was given and what is required", {
+test_that("the error names the field", {
   fit <- a_fit("bark")
   fit$runs[[2]]$draws$location[[3]] <- 1000L
   error <- expect_error(predict(fit), class = "kb_error_fit")
-  expect_match(conditionMessage(error), "runs[[2]]$draws$location",
-    fixed = TRUE
-  )
-  expect_match(conditionMessage(error), "up to 20")
+  expect_identical(error$field, "fit$runs")
+  expect_match(conditionMessage(error), "fit$runs", fixed = TRUE)
+  fit <- a_fit("srvm")
+  fit$data <- NULL
+  error <- expect_error(predict(fit), class = "kb_error_fit")
+  expect_identical(error$field, "fit$data")
+  fit <- a_fit("srvm")
+  fit$seal <- NULL
+  expect_error(predict(fit), class = "kb_error_fit")
+  expect_error(predict(structure(3, class = "kb_srvm")), class = "kb_error_fit")
+})
+
+test_that("what users may edit is not sealed", {
+  fit <- a_fit("srvm")
+  fit$call <- NULL
+  fit$mine <- NULL
+  fit$control$overwrite <- TRUE
+  fit$control$threads <- 1L
+  expect_silent(predict(fit))
+  class(fit) <- c("mine", class(fit))
+  expect_silent(predict(fit))
+})
+
+test_that("fits of version 2, which had no seal, are read", {
+  fit <- a_fit("bark")
+  expected <- predict(fit)
+  fit$version <- 2L
+  fit$seal <- NULL
+  expect_identical(predict(fit), expected)
+  longer <- suppressWarnings(update(fit, iter = 1, progress = FALSE))
+  expect_identical(longer$version, fit_version)
+  expect_silent(check_object(longer))
+  fit$version <- 1L
+  expect_error(predict(fit), class = "kb_error_version")
 })
 
 test_that("an edit after a call is noticed by the next one", {
@@ -92,7 +142,7 @@ test_that("every method of a fit refuses a damaged one", {
   skip_on_cran()
   table <- getNamespaceInfo("kernelbayes", "S3methods")
   inner <- c(
-    "object_layout", "finish_fit", "warn_status", "warn_quality", "is_complete",
+    "finish_fit", "warn_status", "warn_quality", "is_complete",
     "has_next_stage", "next_stage",
     "fit_runs", "fit_engine", "draws_in", "head_draws", "chain_matrices",
     "mixing_advice", "particle_advice", "posterior_pool", "posterior_mean",
@@ -129,8 +179,7 @@ test_that("every method of a fit refuses a damaged one", {
     if (!is.character(method)) next
     if (!class %in% names(classes) || table[i, 1] %in% inner) next
     fit <- a_fit(classes[[class]])
-    # Fields that all layouts check.
-    fit[intersect(names(fit), c("mould", "moves", "hmm", "gram"))] <- list(3)
+      fit[intersect(names(fit), c("mould", "moves", "hmm", "gram"))] <- list(3)
     call <- get(method, asNamespace("kernelbayes"))
     expect_error(call(fit), class = "kb_error", info = method)
     asked <- asked + 1
@@ -143,7 +192,7 @@ test_that("states are checked before runs continue from them", {
     fit <- a_fit(name)
     fit$runs[[1]] <- change(fit$runs[[1]])
     expect_error(
-      update(fit, iter = 2, progress = FALSE),
+      update(sealed(fit), iter = 2, progress = FALSE),
       class = class, info = name
     )
   }
@@ -192,32 +241,17 @@ test_that("states that only C++ can check come back as errors", {
   expect_gt(length(twice), 1)
   fit$runs[[1]]$levels[[1]]$location <- twice
   expect_error(
-    update(fit, iter = 2, progress = FALSE), class = "kb_error_fit"
+    update(sealed(fit), iter = 2, progress = FALSE), class = "kb_error_fit"
   )
   pool <- a_fit("srvm_bounded")
   pool$runs[[1]]$pool$uses <- pool$runs[[1]]$pool$uses[-1]
-  expect_error(update(pool, newdata = sim_sinc(2, seed = 3)),
+  expect_error(update(sealed(pool), newdata = sim_sinc(2, seed = 3)),
     class = "kb_error_fit"
   )
 })
 
 # 5 is none because the fits below have fewer groups and classes.
 no_indices <- list(1e6, -1, 0, 0.5, 5, NaN, Inf, 2^31, NA_real_, -2^31)
-
-test_that("several kernels have prior weights", {
-  fit <- a_fit("srvm_average")
-  fit$settings$prior["kernels"] <- list(NULL)
-  expect_error(model_size(fit), "of a prior weight", class = "kb_error_fit")
-})
-
-test_that("the column of the offset is a number", {
-  fit <- a_fit("bark_counts")
-  at <- fit$mould$mixed$offset_column
-  for (value in list(as.list(at), as.character(at), factor(at), at + 0.5)) {
-    fit$mould$mixed$offset_column <- value
-    expect_error(logLik(fit), class = "kb_error_fit")
-  }
-})
 
 test_that("numbers of groups are checked before they are indices", {
   fit <- a_fit("bark_counts")
@@ -231,7 +265,7 @@ test_that("numbers of groups are checked before they are indices", {
   }
 })
 
-# Layouts would refuse these before: without them
+# The seal would refuse these before: without it
 test_that("C++ itself checks what it uses as indices and sizes", {
   spoil <- function(name, ..., among = no_indices) {
     path <- list(...)
@@ -314,91 +348,11 @@ test_that("edited controls, priors and kernels are refused", {
   refused(srvm(y ~ x, data, prior = prior))
 })
 
-test_that("vectors have no dimensions, and fields match by full name", {
-  refused <- function(x, described) {
-    expect_error(check_layout(x, described), class = "kb_error_fit")
-  }
-  refused(list(v = matrix(1)), layout(v = numbers()))
-  refused(list(v = matrix(1L)), layout(v = counts()))
-  refused(list(v = matrix(TRUE)), layout(v = flags()))
-  refused(list(v = matrix("a")), layout(v = strings()))
-  # list(v_other = 3)$v is 3.
-  refused(list(v_other = 3), layout(v = maybe(strings())))
-  expect_silent(
-    check_layout(list(v_other = 3), layout(v = where(FALSE, strings())))
-  )
-  refused(list(n = .Machine$integer.max), layout(n = tallies()))
-})
-
-test_that("damage found by random edits is refused", {
-  refused <- function(fit, f) {
-    expect_error(suppressWarnings(f(fit)), class = "kb_error")
-  }
-  fit <- a_fit("srvm_mcmc")
-  # All rows are one point then: some centres no longer exist.
-  fit$settings$scaling$x_center <- 1e300
-  refused(fit, function(fit) update(fit, iter = 2))
-  fit <- a_fit("srvm")
-  fit$settings$scaling$x_center <- 1e300
-  refused(fit, function(fit) update(fit, newdata = sim_sinc(2, seed = 2)))
-  fit <- a_fit("srvm")
-  fit$control["checkpoint"] <- NULL
-  refused(fit, predict)
-  fit <- a_fit("srvm")
-  fit$mould$terms <- fit$mould$terms[0]
-  refused(fit, predict)
-  fit <- a_fit("bark_probit")
-  fit$runs[[1]]$levels[[1]]$copies[[1]] <- .Machine$integer.max
-  refused(fit, function(fit) update(fit, iter = 2))
-  fit <- a_fit("kbr")
-  fit$features$observations$pivots <- rev(fit$features$observations$pivots)
-  refused(fit, function(fit) predict(fit, 0))
-  fit <- a_fit("kbr")
-  fit["prior"] <- NULL
-  refused(fit, diagnostics)
-  fit <- a_fit("kbr_filter")
-  fit$hmm$codes$seen <- fit$hmm$codes$seen[-1, , drop = FALSE]
-  refused(fit, predict)
-  fit <- a_fit("kbr_smooth")
-  fit$filter$hmm$settings$method <- c("kbr", "kbr")
-  refused(fit, predict)
-  prior <- srvm_prior()
-  prior["scaled"] <- list(NULL)
-  refused(prior, function(prior) srvm(1:5, 1:5, prior = prior))
-  fit <- a_fit("tdsmc")
-  fit$moves$add$probability <- numeric()
-  refused(fit, function(fit) update(fit, data = 1:3))
-  fit <- a_fit("kbr_smooth")
-  fit$observations <- fit$observations[0, , drop = FALSE]
-  refused(fit, plot)
-  fit <- a_fit("kbr")
-  fit$gram_states[2, 1] <- -100
-  refused(fit, function(fit) update(fit, prior = list(points = 0)))
-  fit <- a_fit("cond_embedding")
-  fit$gram[2, 1] <- -100
-  refused(fit, function(fit) predict(fit, fit$x))
-  fit <- bark(y ~ x, sim_sinc(12, seed = 1),
-    prior = bark_prior_paper(approximation = "truncation"),
-    control = tiny_chains(), seed = 1
-  )
-  fit$runs[[1]]$draws["z"] <- NULL
-  refused(fit, fitted)
-  fit <- a_fit("bark_probit")
-  fit$settings$prior$nu <- 1e300
-  refused(fit, importance)
-})
-
 test_that("unknown values are missing", {
   fit <- a_fit("kbr_filter")
   fit$sum[[1]] <- 0
+  fit <- sealed(fit)
   expect_silent(quantiles <- predict(fit, type = "quantile"))
   expect_true(anyNA(quantiles))
 })
 
-test_that("a fit of chains has all rows", {
-  fit <- suppressWarnings(bark(y ~ x, sim_sinc(20, seed = 1),
-    control = mcmc_control(chains = 1, warmup = 5, iter = 5), seed = 1
-  ))
-  fit$time <- 0L
-  expect_error(plot(fit), "time", class = "kb_error_fit")
-})
