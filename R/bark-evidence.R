@@ -74,10 +74,9 @@
 evidence.kb_bark <- function(object, n_temps = NULL, warmup = 200, iter = 1000,
                              chains = 4, seed = NULL, progress = NULL, ...) {
   object <- checked_fit(object, ...)
-  refuse_glm(object, "evidence")
-  refuse_varying(object, "evidence")
-  refuse_evidence(object)
-  refuse_mixed_fit(object, "evidence")
+  refuse_where(object, "evidence",
+    "likelihood", "sigma", "improper", "prior_only", "terms"
+  )
   engine <- ladder_engine(
     object, if (!is.null(n_temps)) check_count(n_temps, 1),
     check_count(warmup, 0), check_count(iter, 1), draw_seed(seed)
@@ -122,17 +121,6 @@ log_base <- function(fit, engine) {
     student = units + student_base(engine), probit = -n * log(2),
     ordered = ordered_base(tabulate(engine$y, engine$config$classes))
   )
-}
-
-refuse_evidence <- function(fit) {
-  if (isTRUE(fit$settings$prior$improper)) {
-    kb_abort(c(
-      "There is no evidence under an improper prior.",
-      x = "The noise has the prior 1 / phi.",
-      i = "Use {.fn noise_gamma}, or the default."
-    ), c("improper", "not_defined"))
-  }
-  refuse_prior_only(fit, "evidence")
 }
 
 # The ladder as an engine of run_engine() -------------------------------------

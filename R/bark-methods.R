@@ -23,17 +23,6 @@ lacks_mean <- function(fit, type) {
     isTRUE(family_of(fit)$exponential)
 }
 
-refuse_prior_only <- function(fit, what) {
-  if (is_prior_only(fit)) {
-    kb_abort(c(
-      "{.fn {what}} is not defined for a fit with {.code prior_only = TRUE}.",
-      x = "Its draws are from the prior: they have not seen the responses.",
-      i = "{.fn pp_check} of bayesplot compares the two; {.fn bark} without
-           {.arg prior_only} fits."
-    ), "not_defined", argument = "prior_only")
-  }
-}
-
 # The lines of print() on data, prior and posterior
 describe_bark <- function(x, show) {
   paste0(
@@ -377,7 +366,7 @@ draw_coefficients <- function(object, pool, draw) {
 #' @export
 logLik.kb_bark <- function(object, ...) {
   object <- checked_fit(object, ...)
-  refuse_prior_only(object, "logLik")
+  refuse_where(object, "logLik", "prior_only")
   pool <- bark_pool(object)
   density <- if (!is_gaussian(object)) {
     stats::predict(object, type = "log_score")
@@ -441,7 +430,7 @@ bark_location_probability <- function(fit, pool = location_pool(fit)) {
 #' @export
 inclusion.kb_bark <- function(object, ...) {
   object <- checked_fit(object, ...)
-  refuse_own_centres(object, "inclusion")
+  refuse_where(object, "inclusion", "own_centres")
   probability <- bark_location_probability(object)[-1]
   data.frame(row = seq_along(probability), probability = probability)
 }

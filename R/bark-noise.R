@@ -21,29 +21,6 @@ varying_prior <- list(
 
 # Settings ---------------------------------------------------------------------
 
-#' Check `sigma` and what it excludes
-#' @param given Arguments as in `bark()`.
-#' @return `given` with the prior completed.
-#' @noRd
-with_varying_noise <- function(given, family, mould) {
-  if (is.null(given$sigma)) {
-    return(given)
-  }
-  if (family != "gaussian") {
-    kb_abort(c(
-      "{.arg sigma} must be NULL for {.code family = \"{given_name(family)}\"}.",
-      i = "Only numeric responses of {.code family = gaussian()} have noise that
-           can vary."
-    ), c("argument", "not_defined"), argument = "sigma")
-  }
-  given$prior <- prior_with_varying(given$prior)
-  if (given$control$n_temps > 1) refuse_with_sigma("mcmc_control(n_temps = )")
-  if (given$control$sweep == "single") {
-    refuse_with_sigma("mcmc_control(sweep = \"single\")")
-  }
-  given
-}
-
 # The arguments of refits, which have x and y and no formula: `sigma` by columns
 with_sigma_of_columns <- function(given, settings, mould) {
   columns <- settings$varying$columns
@@ -53,33 +30,6 @@ with_sigma_of_columns <- function(given, settings, mould) {
     given$sigma <- plain_formula(if (all) ~. else stats::reformulate(names))
   }
   given
-}
-
-# Options of the prior of f that its sampler does not have
-prior_with_varying <- function(prior) {
-  prior <- check_class(prior, "kb_bark_prior", "`bark_prior()`")
-  odd <- c(
-    if (is_truncated_prior(prior)) "bark_prior(approximation = \"truncation\")",
-    if (!is.null(prior$noise)) "bark_prior(noise = )"
-  )
-  if (length(odd) > 0) refuse_with_sigma(odd[[1]])
-  prior
-}
-
-refuse_with_sigma <- function(what) {
-  kb_abort(c(
-    "{.code {what}} is not defined with {.arg sigma}.",
-    i = "Noise that varies has a prior of its own."
-  ), c("not_defined", "argument"), argument = "sigma")
-}
-
-refuse_varying <- function(fit, what) {
-  if (has_varying_noise(fit)) {
-    kb_abort(c(
-      "{.fn {what}} is not defined for fits with {.arg sigma}.",
-      i = "{.fn loo} of the loo package compares such fits."
-    ), "not_defined")
-  }
 }
 
 #' The columns of x that the noise depends on
@@ -225,19 +175,6 @@ varying_line <- function(fit, show, most = 4) {
 }
 
 # Draws ------------------------------------------------------------------------
-
-# The first n draws of g
-head_varying <- function(fit, draws, n) {
-  slots <- sum(draws$m[seq_len(n)])
-  sizes <- c(m = n, location = slots, copies = slots, beta = slots,
-    own_log_lambda = slots * ncol(fit$data$x),
-    own_included = slots * ncol(fit$data$x), intercept = n
-  )
-  draws[names(sizes)] <- Map(
-    function(v, n) v[seq_len(n)], draws[names(sizes)], sizes
-  )
-  draws
-}
 
 # The noise at a few of the watched rows
 watched_noise <- function(fit, most = 5) {

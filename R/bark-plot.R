@@ -107,7 +107,7 @@ bark_prior_k <- function(fit) {
 # Several unordered classes: their probabilities along the only predictor, or
 # over the plane of the two that matter most
 fields_picture <- function(x, n) {
-  refuse_no_kernels(x, "plot")
+  refuse_where(x, "plot", "no_kernels")
   if (has_terms_beside(x)) {
     kb_abort(c(
       "{.fn plot} of several classes is not defined with terms beside kernels.",
@@ -120,7 +120,7 @@ fields_picture <- function(x, n) {
     return(class_curves_picture(x, along, probability, centre_ticks(x, along)))
   }
   # All classes are equally probable everywhere.
-  refuse_prior_only(x, "plot")
+  refuse_where(x, "plot", "prior_only")
   leading_picture(x, names(leading_of_fields(x)), n, 50, probability)
 }
 

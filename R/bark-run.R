@@ -11,18 +11,12 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
   classes <- is_class_family(family)
   # Neither a latent response nor counts are standardised.
   unscaled <- !isTRUE(row$noise)
-  refuse_truncated_classes(prior, family)
-  refuse_fields(mould$fields, prior, family)
   prior <- prior_of_inputs(prior, ncol(mould$x))
   if (!is.null(row$check)) row$check(mould, prior)
   if (unscaled) {
-    if (family %in% multinomial_families) refuse_offset(mould)
     if (is.null(row$weights)) refuse_class_weights(mould$weights)
   } else if (isFALSE(scale)) {
     warn_offset(located(family, mould$y))
-  }
-  if (prior_only && inherits(prior$noise, "kb_noise_improper")) {
-    refuse_improper_draws()
   }
   y <- without_offset(mould, located(family, mould$y), unscaled)
   if (!unscaled && !prior_only && is.null(prior$noise)) {
@@ -55,25 +49,6 @@ bark_settings <- function(mould, family, prior, scale, prior_only,
     settings, if (!is.null(mixed)) list(mixed = mixed),
     if (!is.null(varying)) list(varying = varying)
   )
-}
-
-refuse_improper_draws <- function() {
-  kb_abort(c(
-    "An improper prior has no draws.",
-    x = "{.arg prior_only} is {.code TRUE}, and the prior of the noise is
-         {.fn noise_improper}.",
-    i = "Use {.fn noise_gamma}, or the default."
-  ), c("improper", "not_defined"))
-}
-
-# An offset of all fields would change no probability
-refuse_offset <- function(mould) {
-  if (length(mould$mixed$offset_column) > 0) {
-    kb_abort(c(
-      "An offset needs a numeric response, two classes or ordered ones.",
-      x = "The response has {length(mould$levels)} classes without an order."
-    ), "argument", argument = "offset")
-  }
 }
 
 # Length -----------------------------------------------------------------------
@@ -168,35 +143,6 @@ engine_open.kb_engine_bark <- function(engine, index, state) {
 #' @export
 draws_in.kb_bark <- function(fit) {
   vapply(fit$runs, function(run) length(run$draws$m), 0L)
-}
-
-#' @export
-head_draws.kb_bark <- function(fit, run, n) {
-  m <- run$draws$m[seq_len(n)]
-  p <- n_inputs(fit)
-  slots <- sum(m)
-  shared <- if (has_own_scales(fit)) 0 else n * p
-  sizes <- c(
-    m = n, location = slots, copies = slots, included = shared,
-    log_lambda = shared, noise = n, log_likelihood = n, variance = slots,
-    beta = slots, factor = sum(m * (m + 1) / 2), z = slots
-  )
-  if (learns_df(fit)) sizes[["df"]] <- n
-  if (has_terms(fit)) sizes <- c(sizes, n * mixed_sizes(fit))
-  if (is_ordered(fit)) sizes[["cuts"]] <- n * length(cut_names(fit))
-  if (has_directions(fit)) sizes[["directions"]] <- n * p * ncol(fit$data$x)
-  sizes <- c(sizes, shape_sizes(fit, slots))
-  if (keeps_coefficients(fit)) sizes[c("variance", "factor", "z")] <- 0
-  if (is_glm(fit)) {
-    sizes[["parameters"]] <- n * length(family_of(fit)$parameters)
-  }
-  run$draws[names(sizes)] <- Map(
-    function(v, n) v[seq_len(n)], run$draws[names(sizes)], sizes
-  )
-  if (has_varying_noise(fit)) {
-    run$draws$varying <- head_varying(fit, run$draws$varying, n)
-  }
-  run
 }
 
 #' @export

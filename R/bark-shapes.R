@@ -27,17 +27,6 @@ moves_alone <- function(settings, n) {
 # Clusters, which share columns, have no such moves
 most_clustered_rows <- 20000
 
-# How many numbers draws of shapes have, of p a slot
-shape_sizes <- function(fit, slots) {
-  p <- ncol(fit$data$x)
-  c(
-    if (has_own_centres(fit)) c(centre = slots * p),
-    if (has_own_scales(fit)) {
-      c(own_log_lambda = slots * p, own_included = slots * p)
-    }
-  )
-}
-
 #' Means over the kernels of each draw, one row per draw and one column per
 #' predictor
 #'
@@ -92,15 +81,6 @@ own_numbers <- function(fit, pool) {
     each <- each + d
   }
   as.double(tapply(each, draw, sum, default = 0))
-}
-
-refuse_own_centres <- function(fit, what) {
-  if (has_own_centres(fit)) {
-    kb_abort(c(
-      "{.fn {what}} is not defined for kernels whose centres are not rows.",
-      i = "{.fn centre_rows} puts them at rows."
-    ), "not_defined")
-  }
 }
 
 # Locations of the kernels of bark(), a part of bark_prior().
@@ -331,18 +311,6 @@ is_truncated_prior <- function(prior) {
   is.list(prior) && identical(prior$approximation, "truncation")
 }
 
-# Truncation has only one kind of sweep
-refuse_truncated <- function(prior, control) {
-  if (is_truncated_prior(prior) && control$sweep == "single") {
-    kb_abort(c(
-      "{.code sweep = \"single\"} is not defined for {.code approximation =
-       \"truncation\"}.",
-      i = "Use {.code sweep = \"full\"}; {.val single} is only for comparing
-           the continuous approximation with other implementations."
-    ), c("not_defined", "argument"), argument = "sweep")
-  }
-}
-
 #' Refuse options that its sampler does not have
 #' @param given Named flags.
 #' @noRd
@@ -353,15 +321,5 @@ refuse_with_truncation <- function(used) {
        \"truncation\"}.",
       i = "It belongs to the continuous approximation."
     ), c("not_defined", "argument"), argument = used[[1]])
-  }
-}
-
-refuse_truncated_classes <- function(prior, family) {
-  if (is_truncated_prior(prior) && !response_families[[family]]$truncation) {
-    kb_abort(c(
-      "{.code approximation = \"truncation\"} is not defined for more than two
-       classes.",
-      i = "Use the continuous approximation, the default."
-    ), c("not_defined", "argument"), argument = "approximation")
   }
 }

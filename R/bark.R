@@ -513,7 +513,10 @@ bark_fit <- function(mould, given, called, started) {
   family <- bark_family(given$family, mould, needs_latent(given))
   mould <- with_intercept(mould, family)
   given$prior <- glm_prior(given$prior, family, mould)
-  given <- with_varying_noise(given, family, mould)
+  refuse_clashes("bark", list(
+    given = given, family = family, row = response_families[[family]],
+    prior = given$prior, control = given$control, mould = mould
+  ))
   keep_data <- check_flag(given$keep_data, arg = "keep_data")
   settings <- call_with(
     bark_settings, replace(given, "family", family), mould = mould
@@ -523,9 +526,6 @@ bark_fit <- function(mould, given, called, started) {
     given$control$sweep == "full" && moves_alone(settings, nrow(mould$x)),
     settings$prior_only
   ))
-  refuse_truncated(given$prior, control)
-  refuse_glm_temperatures(family, control)
-  refuse_mixed_terms(mould, given$prior, control)
   progress <- check_progress(given$progress)
   if (progress) announce_budget(control)
   seed <- draw_seed(given$seed)

@@ -167,7 +167,7 @@ importance.kb_bark <- function(object, level = 0.9,
   object <- checked_fit(object, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   ndraws <- check_effect_draws(ndraws)
-  refuse_no_kernels(object, "importance")
+  refuse_where(object, "importance", "no_kernels")
   parts <- input_scales(object)
   effects <- effect_table(
     object, list(parts$pool), NULL, ndraws, permuted_inputs(object, by)

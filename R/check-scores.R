@@ -173,7 +173,7 @@ check_refit <- function(fit) {
   }
   checked_fit(fit)
   need_likelihood(fit, "cross_validate")
-  refuse_past(fit, "{.fn cross_validate}")
+  refuse_where(fit, "cross_validate", "dropped_rows")
 }
 
 # The fold of each row

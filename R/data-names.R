@@ -240,7 +240,7 @@ NULL
 #' @export
 formula.kb_fit <- function(x, ...) {
   x <- checked_fit(x, ...)
-  refuse_no_formula(x)
+  refuse_where(x, "formula", "no_formula")
   x$mould$formula
 }
 
@@ -248,7 +248,7 @@ formula.kb_fit <- function(x, ...) {
 #' @export
 terms.kb_fit <- function(x, ...) {
   x <- checked_fit(x, ...)
-  refuse_no_formula(x)
+  refuse_where(x, "formula", "no_formula")
   x$mould$terms
 }
 
@@ -267,7 +267,7 @@ model.matrix.kb_fit <- function(object, ...) {
 #' @export
 model.frame.kb_fit <- function(formula, ...) {
   fit <- checked_fit(formula, ...)
-  refuse_no_formula(fit)
+  refuse_where(fit, "formula", "no_formula")
   terms <- fit$mould$terms
   data <- model_data(fit)
   names <- names(attr(terms, "dataClasses"))
@@ -307,15 +307,6 @@ model_data <- function(fit) {
     return(list(x = fit$data$observations, y = fit$data$states))
   }
   list(x = training_x(fit), y = training_response(fit))
-}
-
-refuse_no_formula <- function(fit) {
-  if (is.null(fit$mould$formula)) {
-    kb_abort(c(
-      "The model was fitted to x and y: it has no formula.",
-      i = "{.fn model.matrix} gives its predictors."
-    ), "not_defined")
-  }
 }
 
 training_x <- function(object) {

@@ -460,15 +460,3 @@ copies_log_lik <- function(fit, rows, pool, chosen) {
   copies <- row_copies(fit, rows)
   if (is.null(copies)) out else out * rep(copies, each = nrow(out))
 }
-
-# A power of the probability of a class has no latent normal form
-refuse_class_weights <- function(weights) {
-  if (!is.null(weights)) {
-    kb_abort(c(
-      "{.arg weights} must be NULL for classes with latent responses.",
-      i = "{.fn bark} takes numbers of rows as weights with {.code family =
-           binomial()} for two classes, {.code \"multinomial_logit\"} for several,
-           and for ordered ones."
-    ), "argument", argument = "weights")
-  }
-}

@@ -69,7 +69,7 @@ for_each_field <- function(fit, f) {
 fixef.kb_bark <- function(object, summary = TRUE, ...) {
   object <- checked_fit(object, ...)
   summary <- check_flag(summary)
-  refuse_no_mixed(object, "fixef")
+  refuse_where(object, "fixef", "no_terms")
   for_each_field(object, function(pool) {
     b <- linear_draws(object, pool)
     if (summary) colMeans(b) else b
@@ -81,7 +81,7 @@ fixef.kb_bark <- function(object, summary = TRUE, ...) {
 ranef.kb_bark <- function(object, summary = TRUE, ...) {
   object <- checked_fit(object, ...)
   summary <- check_flag(summary)
-  refuse_no_mixed(object, "ranef", groups = TRUE)
+  refuse_where(object, "ranef", "no_groups")
   for_each_field(object, function(pool) group_tables(object, pool, summary))
 }
 
@@ -117,7 +117,7 @@ bind_slices <- function(parts) {
 #' @export
 VarCorr.kb_bark <- function(x, sigma = 1, ...) { # nolint: object_name_linter.
   x <- checked_fit(x, ...)
-  refuse_no_mixed(x, "VarCorr", groups = TRUE)
+  refuse_where(x, "VarCorr", "no_groups")
   for_each_field(x, function(pool) {
     groups <- x$mould$mixed$groups
     out <- lapply(seq_along(groups), function(k) mean_covariance(x, k, pool))
@@ -171,18 +171,6 @@ print.kb_varcorr <- function(x, digits = 3, ...) {
   table[is.na(table)] <- ""
   print(table, row.names = FALSE)
   invisible(x)
-}
-
-refuse_no_mixed <- function(fit, what, groups = FALSE) {
-  missing <- !has_mixed(fit) || groups && length(fit$mould$mixed$groups) == 0
-  if (missing) {
-    kb_abort(c(
-      "{.fn {what}} is not defined for this fit.",
-      x = "It has no {if (groups) 'groups' else 'terms beside kernels'}.",
-      i = "Write for instance
-           {.code bark(y ~ kernels(x1, x2) + x3 + (1 | g), data)}."
-    ), "not_defined")
-  }
 }
 
 #' Coefficients of groups as lme4 has them: linear ones plus those of the group

@@ -13,68 +13,10 @@ has_terms_beside <- function(fit) length(fit$mould$mixed$columns) > 0
 
 has_kernels <- function(fit) fit$settings$prior$nu > 0
 
-refuse_no_kernels <- function(fit, what) {
-  if (!has_kernels(fit)) {
-    kb_abort(c(
-      "{.fn {what}} is not defined for this fit.",
-      x = "It has no kernels: {.arg prior} has {.code gamma = 0}."
-    ), "not_defined")
-  }
-}
-
 # What plain terms of a formula are that has no kernels()
 plain_terms <- function(prior) {
   prior <- check_class(prior, "kb_bark_prior", "`bark_prior()`")
   if (prior$gamma == 0) "linear" else "kernels"
-}
-
-# Several kernels() are sums of kernels with their own scales, each of the inputs
-# of one of them
-refuse_fields <- function(fields, prior, family) {
-  if (is.null(fields)) {
-    return(invisible())
-  }
-  odd <- c(
-    if (family == "multinomial") "family = \"multinomial\"",
-    if (isFALSE(prior$own_scales)) "own_scales = FALSE",
-    if (identical(prior$own_scales, "pooled")) "own_scales = \"pooled\"",
-    if (!is.null(prior$directions)) "directions",
-    if (!is.null(prior$n_signals)) "n_signals",
-    if (is_truncated_prior(prior)) "approximation = \"truncation\""
-  )
-  if (length(odd) > 0) {
-    kb_abort(c(
-      "Several {.code kernels()} are not defined with {odd[[1]]}.",
-      i = "Write one {.code kernels()} with all inputs."
-    ), c("argument", "not_defined"), argument = "formula")
-  }
-}
-
-# Temperatures need a likelihood with all coefficients integrated out
-refuse_mixed_terms <- function(mould, prior, control) {
-  if (is.null(mould$mixed)) {
-    return(invisible())
-  }
-  odd <- if (is_truncated_prior(prior)) {
-    "bark_prior(approximation = \"truncation\")"
-  } else if (control$n_temps > 1) {
-    "mcmc_control(n_temps = )"
-  }
-  if (!is.null(odd)) {
-    kb_abort(c(
-      "Terms beside kernels are not defined with {.code {odd}}.",
-      i = "Leave it out, or write the formula without {.code kernels()}."
-    ), c("not_defined", "argument"), argument = "formula")
-  }
-}
-
-refuse_mixed_fit <- function(fit, what) {
-  if (inherits(fit, "kb_bark") && has_mixed(fit)) {
-    kb_abort(c(
-      "{.fn {what}} is not defined for fits with terms beside kernels.",
-      i = "{.fn loo} of the loo package compares such fits."
-    ), "not_defined")
-  }
 }
 
 # Without kernels their scales have no prior
@@ -236,18 +178,6 @@ kernel_part <- function(fit, x) {
 }
 mixed_part <- function(fit, x) {
   x[, ncol(fit$data$x) + seq_len(ncol(fit$data$mixed)), drop = FALSE]
-}
-
-# Draws ------------------------------------------------------------------------
-
-# How many numbers a draw has
-mixed_sizes <- function(fit) {
-  q <- vapply(fit$mould$mixed$groups, function(g) length(g$coefficients), 1L)
-  n <- vapply(fit$mould$mixed$groups, function(g) length(g$levels), 1L)
-  c(gamma = length(fit$settings$mixed$sd), effects = sum(q * n),
-    covariances = sum(q^2), level = 1,
-    if (has_linear_slopes(fit)) c(slopes = ncol(fit$data$x), slope_sd = 1)
-  )
 }
 
 # Linear coefficients, and variances and covariances of groups

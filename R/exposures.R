@@ -131,8 +131,7 @@ exposure_effects.kb_bark <- function(object, type = c(
   ), ...)
   object <- checked_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
-  refuse_no_kernels(object, "exposure_effects")
-  refuse_class_exposures(object)
+  refuse_where(object, "exposure_effects", "no_kernels", "several_classes")
   frame <- variable_frame(object)
   copies <- row_copies(object)
   if (!is.null(copies)) {
@@ -191,16 +190,6 @@ exposure_outcome <- function(fit) {
 }
 
 # Checks -----------------------------------------------------------------------
-
-refuse_class_exposures <- function(fit) {
-  if (is_multinomial(fit)) {
-    kb_abort(c(
-      "{.fn exposure_effects} is not defined for several classes without an
-       order.",
-      i = "{.fn partial_dependence} has their probabilities."
-    ), "not_defined")
-  }
-}
 
 # The arguments of each type, beside `exposures` and `ndraws`
 exposure_arguments <- list(

@@ -87,33 +87,6 @@ linear_mean <- function(fit) {
   c(level, numeric(length(fit$settings$mixed$sd) - 1))
 }
 
-# Temperatures need a likelihood with the coefficients integrated out
-refuse_glm_temperatures <- function(family, control) {
-  if (is_glm_family(family) && control$n_temps > 1) {
-    kb_abort(c(
-      "{.code mcmc_control(n_temps = )} is not defined for
-       {.code family = \"{given_name(family)}\"}.",
-      i = "Leave it out."
-    ), c("not_defined", "argument"), argument = "n_temps")
-  }
-}
-
-refuse_glm <- function(fit, what) {
-  if (is_glm(fit)) {
-    kb_abort(c(
-      "{.fn {what}} is not defined for {.code family =
-       \"{given_family(fit)}\"}.",
-      i = "{.fn loo} of the loo package compares such fits.",
-      i = if (is_ordered(fit)) {
-        "It is defined without {.arg weights}."
-      } else if (has_classes(fit)) {
-        probit <- if (is_multinomial(fit)) "\"multinomial\"" else "\"probit\""
-        "It is defined for {.code family = {probit}}."
-      }
-    ), "not_defined")
-  }
-}
-
 # Predictions ------------------------------------------------------------------
 
 #' The value of `predict()`

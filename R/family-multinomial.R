@@ -179,26 +179,6 @@ draws_in.kb_bark_multinomial <- function(fit) {
   vapply(fit$runs, function(run) length(run$draws$log_likelihood), 0L)
 }
 
-#' @export
-head_draws.kb_bark_multinomial <- function(fit, run, n) {
-  p <- ncol(fit$data$x)
-  run$draws$fields <- lapply(run$draws$fields, function(field) {
-    m <- field$m[seq_len(n)]
-    slots <- sum(m)
-    shared <- if (has_own_scales(fit)) 0 else n * p
-    sizes <- c(
-      m = n, location = slots, copies = slots, included = shared,
-      log_lambda = shared, variance = slots, beta = slots,
-      factor = sum(m * (m + 1) / 2), z = slots, shape_sizes(fit, slots)
-    )
-    if (keeps_coefficients(fit)) sizes[c("variance", "factor", "z")] <- 0
-    if (has_terms(fit)) sizes <- c(sizes, n * mixed_sizes(fit))
-    Map(function(v, n) v[seq_len(n)], field[names(sizes)], sizes)
-  })
-  run$draws$log_likelihood <- run$draws$log_likelihood[seq_len(n)]
-  run
-}
-
 # The draws of all chains, one after the other: for each class those of its
 # field, in the form of `bark_pool()`
 field_pools <- function(fit) {
@@ -284,7 +264,7 @@ coef.kb_bark_multinomial <- function(object, draw, ...) {
 #' @export
 logLik.kb_bark_multinomial <- function(object, ...) {
   object <- checked_fit(object, ...)
-  refuse_prior_only(object, "logLik")
+  refuse_where(object, "logLik", "prior_only")
   df <- vapply(field_pools(object), function(pool) {
     mean(pool$m) + mean(bark_n_scales(object, pool)) + mixed_df(object)
   }, 0)

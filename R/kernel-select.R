@@ -117,7 +117,7 @@ select_kernel.logical <- select_kernel.matrix
 #' @param given Arguments as in `select_kernel()`.
 #' @noRd
 choose_kernel <- function(mould, given) {
-  refuse_class_rates(given$noise)
+  refuse_where(list(settings = given["noise"]), "evidence", "class_rates")
   ladder <- check_ladder(
     given[c("n_temps", "warmup", "iter", "chains", "volume")]
   )

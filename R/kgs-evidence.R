@@ -132,7 +132,7 @@ evidence.kb_kgs <- function(object, n_temps = NULL, warmup = 100, iter = 500,
     ))
     return(noisy_evidence(object, draw_seed(seed)))
   }
-  refuse_class_rates(object$settings$noise)
+  refuse_where(object, "evidence", "class_rates")
   settings <- check_ladder(
     list(
       n_temps = n_temps, warmup = warmup, iter = iter, chains = chains,
@@ -154,16 +154,6 @@ kgs_evidence <- function(fit, settings, q, seed, progress) {
     )
     new_kgs_evidence(fit, beta, ladders, q, settings$volume)
   })
-}
-
-refuse_class_rates <- function(noise) {
-  if (inherits(noise, "kb_noise_class")) {
-    kb_abort(c(
-      "The evidence is not defined for separate rates of wrong labels.",
-      x = "The noise has the prior {.fn noise_class}.",
-      i = "Compare fits with {.fn noise_beta}."
-    ), "not_defined")
-  }
 }
 
 # Fits with noise have no ladder

@@ -321,16 +321,6 @@ noisy_draw_names <- c(
 # Contrasts of functions, in which the sampler works: one for two classes
 noisy_functions <- function(fit) fit$settings$classes - 1L
 
-noisy_sizes <- function(fit) {
-  learned <- !is.null(fit$settings$noisy$learned)
-  c(
-    w = kgs_rank(fit) * noisy_functions(fit), log_s = 1,
-    rates = if (fit$settings$noise$kind == "class") 2 else 1,
-    log_inverse = if (learned) ncol(fit$data$x) else 0, log_lik = 1,
-    wrong = fit$settings$classes
-  )
-}
-
 #' @export
 chain_matrices.kb_kgs_noisy <- function(fit) {
   draws <- lapply(fit_runs(fit), `[[`, "draws")

@@ -112,24 +112,6 @@ draws_in.kb_kgs <- function(fit) {
   vapply(fit$runs, function(run) length(run$draws$wrong) %/% size, 0L)
 }
 
-#' @export
-head_draws.kb_kgs <- function(fit, run, n) {
-  each <- if (is_noisy(fit$settings)) noisy_sizes(fit) else kgs_sizes(fit)
-  run$draws[names(each)] <- Map(
-    function(v, size) v[seq_len(n * size)], run$draws[names(each)], each
-  )
-  run
-}
-
-# Numbers per draw
-kgs_sizes <- function(fit) {
-  c(
-    w = kgs_rank(fit) * kgs_functions(fit),
-    rates = if (fit$settings$noise$kind == "class") 2 else 1,
-    wrong = fit$settings$classes
-  )
-}
-
 # Number of values that the draws of all chains will hold
 kgs_draws_size <- function(fit) {
   control <- fit$control

@@ -63,7 +63,9 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   kernel <- resolve_kgs_kernel(kernel, x, copies)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
   method <- choose_kgs_method(method, classes, nugget, kernel)
-  refuse_weights(method, mould$weights, class_weights)
+  refuse_clashes("kgs", list(
+    method = method, weights = mould$weights, class_weights = class_weights
+  ))
   rank <- check_rank(rank, nrow(distinct), kernel, method)
   settings <- list(
     kernel = kernel, noise = noise, bias = bias, nugget = nugget,
@@ -123,19 +125,6 @@ learn_noisy <- function(settings, x, y, weights, near = NULL) {
     config, data, noisy_centre(config, settings$classes)
   )
   config
-}
-
-# Other samplers count wrong labels
-refuse_weights <- function(method, weights, class_weights) {
-  if (method == "leapfrog" || is.null(weights) && is.null(class_weights)) {
-    return(invisible())
-  }
-  given <- if (is.null(weights)) "class_weights" else "weights"
-  kb_abort(c(
-    "{.arg {given}} needs {.code method = \"leapfrog\"}.",
-    x = "The method is {.val {method}}.",
-    i = "{.code nugget = \"learn\"} chooses it."
-  ), "argument", argument = given)
 }
 
 # NULL, or positive numbers named by the classes, in their order
@@ -369,4 +358,3 @@ basis_features <- function(basis, x) {
     basis$factor, t(kernel_evaluate(basis$kernel, x, basis$points))
   ))
 }
-

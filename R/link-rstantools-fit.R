@@ -171,20 +171,12 @@ bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
   noise <- if (is.factor(training_response(object))) {
     copy_means(t(epred * (1 - epred)), copies)
   } else if (inherits(object, "kb_bark") && is_glm(object)) {
-    refuse_no_variance(object)
+    refuse_where(object, "bayes_R2", "censored")
     mean_count_variance(object, ndraws)
   } else {
     mean_noise_variance(object, ndraws)
   }
   explained / (explained + noise)
-}
-
-refuse_no_variance <- function(fit) {
-  if (is.null(family_of(fit)$variance)) {
-    kb_abort("{.fn bayes_R2} is not defined for responses that may be censored.",
-      "not_defined"
-    )
-  }
 }
 
 # Of counts at the training rows, one number per draw
@@ -295,5 +287,5 @@ need_likelihood <- function(fit, what) {
     ), "not_defined")
   }
   # Scores of responses, which draws from the prior have not seen.
-  if (what %in% c("loo", "waic", "cross_validate")) refuse_prior_only(fit, what)
+  if (what %in% c("loo", "waic", "cross_validate")) refuse_where(fit, what, "prior_only")
 }

@@ -85,8 +85,52 @@ fit_runs.kb_mcmc <- function(fit) {
 # The number of kept draws of each run
 draws_in <- function(fit) UseMethod("draws_in")
 
+# What draws hold numbers of, beside one draw: kernels, their coefficients, the
+# triangle of these; or of all draws together
+numbers_per <- list(
+  kernel = c(
+    "location", "copies", "variance", "centre", "own_log_lambda", "own_included",
+    "sets", "spread"
+  ),
+  coefficient = c("beta", "z"), triangle = "factor", run = "flipped"
+)
+
 # The run with its first n draws
-head_draws <- function(fit, run, n) UseMethod("head_draws")
+head_draws <- function(fit, run, n) {
+  fit["runs"] <- list(list(run))
+  per <- list(
+    draw = rep(1, draws_in(fit)),
+    fixed = if (inherits(fit, "kb_srvm")) n_fixed(fit$settings) else 0
+  )
+  # Draws of srvm() are not apart from the rest of a run.
+  drawn <- intersect(c("draws", if (!is.null(run$k)) srvm_drawn), names(run))
+  run[drawn] <- head_of(run[drawn], n, per)
+  run
+}
+
+#' The same for a list of drawn quantities
+#' @param per How many numbers each draw has, by unit.
+#' @noRd
+head_of <- function(draws, n, per) {
+  kernels <- if (is.null(draws$m)) draws$k else draws$m
+  if (!is.null(kernels)) {
+    size <- kernels + per$fixed
+    per[c("kernel", "coefficient", "triangle")] <- list(
+      kernels, size, size * (size + 1) / 2
+    )
+  }
+  Map(function(v, name) {
+    if (is.list(v)) {
+      return(head_of(v, n, per))
+    }
+    unit <- names(Filter(function(names) name %in% names, numbers_per))
+    if (identical(unit, "run") || length(v) == 0) {
+      return(v)
+    }
+    each <- per[[c(unit, "draw")[[1]]]]
+    v[seq_len(length(v) / sum(each) * sum(each[seq_len(n)]))]
+  }, draws, if (is.null(names(draws))) "" else names(draws))
+}
 
 # Draws of the parameters: named matrices, a row per draw and a column per
 # chain

@@ -298,19 +298,6 @@ check_df <- function(df, scaled, learn = "learn") {
   df
 }
 
-# Requirements of Student-t noise
-refuse_student <- function(settings) {
-  window <- settings$memory$window
-  if (response_name(settings) == "student" && is.finite(window)) {
-    kb_abort(c(
-      "{.arg window} of {.arg memory} must be Inf with Student-t noise.",
-      x = "Its {.arg window} is {window}.",
-      i = "{.code srvm_memory(candidates = )} bounds the number of centres;
-           with {.code srvm_prior(df = Inf)} a window is possible."
-    ), c("not_defined", "argument"), argument = "memory")
-  }
-}
-
 # What print() of a fit adds to its noise
 student_words <- function(fit, show) {
   if (!learns_df(fit)) {

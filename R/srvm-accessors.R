@@ -203,16 +203,8 @@ diagnostics.kb_srvm <- function(object, ...) {
 ancestry.kb_srvm <- function(object, ...) {
   object <- checked_fit(object, ...)
   kept <- object$control$ancestry
-  if (kept == "summary") refuse_no_ancestry()
+  refuse_where(object, "ancestry", "no_ancestry")
   lapply(fit_runs(object), run_ancestry, object, kept == "full")
-}
-
-refuse_no_ancestry <- function() {
-  kb_abort(c(
-    "The fit has not kept its ancestry.",
-    i = "Fit with {.code smc_control(ancestry = \"genealogy\")} or
-         {.code \"full\"}."
-  ), "not_defined")
 }
 
 run_ancestry <- function(run, object, full) {

@@ -58,30 +58,6 @@ refuse_custom <- function() {
   ), "argument", argument = "kernel")
 }
 
-# Averaging over kernels needs the evidence of each
-refuse_average <- function(settings, method, control) {
-  n <- n_kernels(settings)
-  if (n == 1) {
-    return(invisible())
-  }
-  problem <- if (method == "mcmc") {
-    "The batch sampler runs with one kernel."
-  } else if (control$proposal == "paper") {
-    "With {.code proposal = \"paper\"} there is no evidence to weight them by."
-  } else if (is_improper(settings$prior)) {
-    "With an improper prior there is no evidence to weight them by."
-  }
-  if (!is.null(problem)) {
-    kb_abort(c(
-      "{.arg kernel} must be a single kernel without a bandwidth to learn.",
-      x = paste("It means {n} kernels.", problem),
-      i = "{.code method = \"smc\"} with the default proposal and a proper prior
-           averages over kernels; {.fn kernel_posterior} then gives their
-           probabilities."
-    ), "argument", argument = "kernel")
-  }
-}
-
 # Weights of kernels in a prior
 check_kernel_weights <- function(kernels) {
   good <- is.numeric(kernels) && length(kernels) > 0 &&

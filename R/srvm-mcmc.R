@@ -27,37 +27,18 @@ engine_open.kb_engine_srvm_chain <- function(engine, index, state) {
 
 #' @export
 engine_grown.kb_engine_srvm_chain <- function(engine) {
-  list("k", "sets", "noise", "coef", "factor", "z", "log_inverse", "spread",
-    "df", "draws")
+  c(as.list(srvm_drawn), "draws")
 }
+
+srvm_drawn <- c(
+  "k", "sets", "noise", "coef", "factor", "z", "log_inverse", "spread", "df"
+)
 
 # Fits of srvm(method = "mcmc"): methods that differ from those of sequential
 # fits.
 
 #' @export
 draws_in.kb_srvm_mcmc <- function(fit) lengths(lapply(fit$runs, `[[`, "k"))
-
-#' @export
-head_draws.kb_srvm_mcmc <- function(fit, run, n) {
-  k <- run$k[seq_len(n)]
-  size <- k + n_fixed(fit$settings)
-  p <- sum(size)
-  entries <- sum(size * (size + 1) / 2)
-  cut <- function(v, n) v[seq_len(n)]
-  sizes <- c(
-    k = n, sets = sum(k), noise = n, coef = n, factor = entries, z = p
-  )
-  if (learns_scales(fit$settings)) {
-    sizes[["log_inverse"]] <- n * ncol(fit$data$x)
-  }
-  if (is.finite(coef_df(fit$settings$prior))) sizes[["spread"]] <- sum(k)
-  if (learns_df(fit)) sizes[["df"]] <- n
-  run[names(sizes)] <- Map(cut, run[names(sizes)], sizes)
-  sizes <- c(beta = p, noise = n, coef = n)
-  if (is_latent(fit$settings)) sizes[["log_lik"]] <- n
-  run$draws <- Map(cut, run$draws[names(sizes)], sizes)
-  run
-}
 
 #' @export
 mixing_advice.kb_srvm_mcmc <- function(fit, poor) {

@@ -473,7 +473,7 @@ sigma.kb_srvm <- function(object, ...) {
 #' @export
 coef.kb_srvm <- function(object, ...) {
   object <- checked_fit(object, ...)
-  refuse_ard(object, "coef")
+  refuse_where(object, "coef", "learned_bandwidths")
   pool <- srvm_pool(object)
   beta <- srvm_mean_coefficients(object, pool)
   scaling <- object$settings$scaling

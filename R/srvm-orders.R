@@ -75,7 +75,7 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   }
   object <- checked_fit(object)
   fit_runs(object)
-  refuse_past(object, "{.fn order_spread}")
+  refuse_where(object, "order_spread", "dropped_rows")
   orders <- check_size(orders, 2,
     each = 50 * object$control$particles + stats::nobs(object)
   )
@@ -103,7 +103,7 @@ gather_orders <- function(fit, engine, out, at) {
   fits <- lapply(done, function(i) {
     fit$sequence <- engine$orders[[i]]
     fit$runs <- out$states[groups[[i]]]
-    fit
+    sealed(fit)
   })
   new_order_spread(fits, done, at, asked, out$status)
 }

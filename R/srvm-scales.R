@@ -187,15 +187,6 @@ bandwidths_text <- function(b, names, show, what = "") {
   paste0("  bandwidths:   ", as_many_as_fit(each, what = what), "\n")
 }
 
-refuse_ard <- function(fit, what) {
-  if (learns_scales(fit$settings)) {
-    kb_abort(c(
-      "{.fn {what}} is not defined for kernels whose bandwidths are learned.",
-      x = "Each particle has kernels of its own, to which its coefficients belong."
-    ), "not_defined")
-  }
-}
-
 # Fits of srvm() whose one model has several kernels (kernel_dictionary()): a
 # candidate is a pair of a row and a kernel. The core numbers the candidates of
 # a row consecutively.
@@ -225,19 +216,6 @@ names_kernels <- function(fit) is_averaged(fit) || has_dictionary(fit)
 # Candidates per row
 kernels_a_row <- function(settings) {
   if (is_dictionary(settings$kernel)) length(settings$kernel$parts) else 1L
-}
-
-refuse_dictionary <- function(settings, method, control) {
-  if (!is_dictionary(settings$kernel) || method == "mcmc" ||
-    control$proposal == "adapted") {
-    return(invisible())
-  }
-  kb_abort(c(
-    "{.arg kernel} must not be a dictionary here.",
-    x = "{.code proposal = \"{control$proposal}\"} supports only one kernel per
-         row.",
-    i = "Use {.code proposal = \"adapted\"}."
-  ), c("not_defined", "argument"), argument = "kernel")
 }
 
 # A dictionary within a list

@@ -138,18 +138,6 @@ running_sums <- function(values, start = NULL, last = FALSE) {
   if (last) sums[[length(sums)]] else sums
 }
 
-# Refuse methods that need dropped rows
-refuse_past <- function(fit, what) {
-  if (n_past(fit) == 0) {
-    return(invisible())
-  }
-  kb_abort(c(
-    paste0(what, " needs all {n_given(fit)} rows."),
-    x = "The fit holds the last {nrow(fit$data$x)} of them.",
-    i = "{.code srvm_memory(keep_rows = Inf)} keeps all."
-  ), "not_defined")
-}
-
 # Memory of srvm fits: windows, forgetting and bounded candidates.
 
 #' Memory of a sequential relevance vector machine
@@ -259,38 +247,6 @@ srvm_memory <- function(window = Inf, forgetting = 1, candidates = Inf,
 is_bounded <- function(memory) {
   is.finite(memory$window) || is.finite(memory$candidates) ||
     memory$forgetting < 1
-}
-
-# Requirements of a bounded memory
-refuse_memory <- function(settings, method, control) {
-  memory <- settings$memory
-  if (!is_bounded(memory)) {
-    return(invisible())
-  }
-  problem <- if (method == "mcmc") {
-    "The batch sampler uses all rows at once."
-  } else if (control$proposal != "adapted") {
-    "{.code proposal = \"{control$proposal}\"} does not support dropping rows."
-  } else if (memory$forgetting < 1 && response_name(settings) != "gaussian") {
-    "Forgetting is for normal noise only."
-  }
-  if (!is.null(problem)) {
-    kb_abort(c(
-      "{.arg memory} must be unbounded here.",
-      x = paste0("It is: ", format(memory), ". ", problem)
-    ), "argument", argument = "memory")
-  }
-}
-
-# Requirements of a latent response
-refuse_latent <- function(settings, method, control) {
-  if (is_latent(settings) && method == "smc" && control$proposal != "adapted") {
-    kb_abort(c(
-      "{.arg proposal} of {.arg control} must be {.val adapted} for a
-       {response_name(settings)} model.",
-      x = "It is {.val {control$proposal}}."
-    ), c("not_defined", "argument"), argument = "control")
-  }
 }
 
 #' @export

@@ -412,11 +412,9 @@ srvm_fit <- function(mould, given, called, started) {
   # With an improper prior, part of the first row gives no proper posterior.
   if (!batch && is_improper(settings$prior)) control$powers <- numeric()
   check_printed_weights(control, settings$prior)
-  refuse_average(settings, method, control)
-  refuse_dictionary(settings, method, control)
-  refuse_memory(settings, method, control)
-  refuse_latent(settings, method, control)
-  refuse_student(settings)
+  refuse_clashes("srvm", list(
+    settings = settings, method = method, control = control
+  ))
   if (mould$outcome == "factor") refuse_class_weights(mould$weights)
   warn_inexact(control)
   warn_improper(settings$prior)

@@ -202,7 +202,7 @@ timings.kb_tdsmc <- function(object, ...) {
 #' @export
 ancestry.kb_tdsmc <- function(object, ...) {
   object <- checked_fit(object, ...)
-  if (object$control$ancestry == "summary") refuse_no_ancestry()
+  refuse_where(object, "ancestry", "no_ancestry")
   lapply(fit_runs(object), function(run) {
     out <- list(ancestors = matrix(
       run$ancestors, ncol = length(run$weights), byrow = TRUE
