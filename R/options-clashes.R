@@ -1,5 +1,35 @@
 # What does not go with what: the combinations that calls refuse, and the methods
-# that some fits lack. tools/clashes.R makes the table of the help page from them.
+# that some fits lack.
+
+#' What does not go with what
+#'
+#' Combinations that the fit functions refuse, with an error that says what works
+#' instead. All others are defined.
+#'
+#' @section bark():
+#' `r clash_table("bark")`
+#'
+#' @section srvm():
+#' `r clash_table("srvm")`
+#'
+#' @section kgs():
+#' `r clash_table("kgs")`
+#'
+#' @section Classes with latent responses:
+#' Of [srvm()] with two classes, and of [bark()] with `family = "probit"`,
+#' `"ordered"` without weights, and `"multinomial"`:
+#'
+#' `r clash_table("latent")`
+#' @name kb_combinations
+NULL
+
+# Markdown, for the help page
+clash_table <- function(name) {
+  lines <- vapply(clashes[[name]], function(row) {
+    paste("|", row$this, "|", paste(names(row$with), collapse = "; "), "|")
+  }, "")
+  paste(c("| this | not with |", "|:--|:--|", unique(lines)), collapse = "\n")
+}
 
 # Combinations --------------------------------------------------------------
 

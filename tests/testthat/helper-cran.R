@@ -8,7 +8,7 @@
 chain_score <- function(fit, answers, truth) {
   one <- rbind(vapply(fit$runs, function(run) {
     fit$runs <- list(run)
-    answers(fit)
+    answers(sealed(fit))
   }, truth))
   se <- apply(one, 1, stats::sd) / sqrt(ncol(one))
   max(abs(rowMeans(one) - truth) / se)

@@ -123,6 +123,7 @@ fit_again <- function(fit, y, seed, control) {
   fit$runs <- list(NULL)
   fit$time <- 0L
   fit$status <- "started"
+  fit <- sealed(fit)
   advance_fit(fit, FALSE, now(), NULL)$fit
 }
 

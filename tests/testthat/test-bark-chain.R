@@ -190,6 +190,7 @@ chains_against_importance <- function(type, alpha, n_temps, sweep = "full",
   estimates <- vapply(fit$runs, function(run) {
     one <- fit
     one$runs <- list(run)
+    one <- sealed(one)
     pool <- bark_pool(one)
     matrices <- chain_matrices(one)
     c(

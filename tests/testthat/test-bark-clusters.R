@@ -86,6 +86,7 @@ test_that("independent draws of the prior have the right number of clusters", {
   # Null: nearly standard normal; |z| > 5 has a probability of 6e-7.
   fit <- cluster_fit(prior_only = TRUE)
   fit$settings$prior$nu <- 5
+  fit <- sealed(fit)
   set.seed(1)
   drawn <- draw_bark_pool(fit, 4000)
   shares <- function(m, scales) {

@@ -126,8 +126,10 @@ test_that("the budget is said before, and its end after", {
   )
   expect_output(print(fit), "after 100: (converged|budget used up)")
   fit$control$until$error <- 1e-6
+  fit <- sealed(fit)
   expect_output(print(fit), "after 100: budget used up, not converged")
   fit$control$until$error <- 10
+  fit <- sealed(fit)
   expect_output(print(fit), "after 100: converged")
 })
 

@@ -271,6 +271,7 @@ test_that("chains and evidence agree with importance sampling", {
     estimates <- vapply(fit$runs, function(run) {
       one <- fit
       one$runs <- list(run)
+      one <- sealed(one)
       u <- bark_directions(one)
       c(
         mean(chain_matrices(one)$J), predict(one, t(at)),

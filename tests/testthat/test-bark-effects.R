@@ -92,6 +92,7 @@ test_that("predictors in the kernel without an effect do not count", {
     draws <- fit$runs[[chain]]$draws
     fit$runs[[chain]]$draws$log_lambda[seq(3, 1200, 3)] <- log(1e-13)
     fit$runs[[chain]]$draws$included[seq(3, 1200, 3)] <- 1L
+    fit <- sealed(fit)
   }
   out <- importance(fit)
   expect_identical(out$inclusion[[3]], 1)

@@ -29,6 +29,7 @@ as_probit <- function(fit, classes) {
   fit$settings$prior <- utils::modifyList(
     fit$settings$prior, list(noise_fixed = TRUE, noise_precision = 1)
   )
+  fit <- sealed(fit)
   fit
 }
 
@@ -64,6 +65,7 @@ test_that("the evidence agrees with importance sampling from the prior", {
     fit <- fits[[name]]
     if (name == "fixed_noise") {
       fit$settings$prior$noise_shape <- fit$settings$prior$noise_rate <- 1
+      fit <- sealed(fit)
     }
     exact <- withr::with_seed(8, evidence_by_importance(fit, 8000))
     z <- evidence(fit,
@@ -102,6 +104,7 @@ test_that("one coin has the evidence of a coin", {
   fit$sequence <- fit$time <- 1L
   # Its chains are not used.
   fit$runs <- vector("list", length(fit$runs))
+  fit <- sealed(fit)
   z <- evidence(fit,
     n_temps = 4, warmup = 20, iter = 200, chains = 10, seed = 1
   )
@@ -147,6 +150,7 @@ test_that("differing ladders are noted, fits without evidence refused", {
   expect_error(evidence(improper), class = "kb_error_improper")
   prior_only <- evidence_fit()
   prior_only$settings$prior_only <- TRUE
+  prior_only <- sealed(prior_only)
   expect_error(evidence(prior_only), class = "kb_error_not_defined")
   expect_error(evidence(evidence_fit(), steps = 2),
     class = "kb_error_unknown_argument"

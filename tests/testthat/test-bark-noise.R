@@ -266,6 +266,7 @@ test_that("all methods know noise that varies", {
   # Draws are cut where chains have different lengths.
   for (cut in list(fit, noise_fits()$mixed)) {
     cut$runs[[1]] <- head_draws(cut, cut$runs[[1]], 20)
+    cut <- sealed(cut)
     expect_length(cut$runs[[1]]$draws$varying$intercept, 20)
     expect_length(cut$runs[[1]]$draws$varying$beta,
       sum(cut$runs[[1]]$draws$varying$m)
@@ -323,6 +324,7 @@ test_that("a fit continues, is saved, and predicts without its data", {
     expect_equal(predict(small, new, type = type), predict(fit, new, type = type))
   }
   fit$runs[[1]]$draws$varying$location[[1]] <- 1000L
+  fit <- sealed(fit)
   expect_error(predict(fit, new), class = "kb_error_fit")
 })
 

@@ -576,6 +576,7 @@ test_that("a fit continues and is read back unchanged", {
   cut <- long
   cut$runs[[2]]$draws <- short$runs[[2]]$draws
   cut$runs[[1]] <- head_draws(long, long$runs[[1]], 20)
+  cut <- sealed(cut)
   expect_length(cut$runs[[1]]$draws$cuts, 80)
 })
 

@@ -109,6 +109,7 @@ test_that("draws are ordered by chain, fewer ones evenly chosen", {
   all <- predict(fit, data[1:3, ], type = "draws")
   one <- fit
   one$runs <- fit$runs[2]
+  one <- sealed(one)
   expect_identical(predict(one, data[1:3, ], type = "draws"), all[41:80, ])
   few <- predict(fit, data[1:3, ], type = "draws", ndraws = 4)
   expect_identical(few, all[spread_over(80, 4), ])

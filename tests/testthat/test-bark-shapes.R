@@ -232,6 +232,7 @@ test_that("chains agree with importance sampling from the prior", {
     estimates <- vapply(fit$runs, function(run) {
       one <- fit
       one$runs <- list(run)
+      one <- sealed(one)
       pool <- bark_pool(one)
       c(
         mean(chain_matrices(one)$J), mean(chain_matrices(one)$sigma),

@@ -90,6 +90,7 @@ truncated_scores <- function(type, alpha, n_temps = 1, y = truncated_y,
   own <- vapply(fit$runs, function(run) {
     one <- fit
     one$runs <- list(run)
+    one <- sealed(one)
     f <- predict(one, rbind(at, truncated_x[1:2, ]), type = "draws")
     c(
       mean(chain_matrices(one)$J),

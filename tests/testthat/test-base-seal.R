@@ -8,7 +8,7 @@ a_fit <- local({
 
 test_that("fits of every engine are sealed, also after a file", {
   cases <- names(Filter(is.function, fuzz_cases()))
-  cases <- grep("call$|predict$|(kgs|bark|kbr|srvm)_update$", cases,
+  cases <- grep("calls?$|predict$|simulated|(kgs|bark|kbr|srvm|xy)_update$", cases,
     value = TRUE, invert = TRUE
   )
   file <- withr::local_tempfile()

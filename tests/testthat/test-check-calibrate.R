@@ -159,6 +159,7 @@ test_that("a fit of rows is kbr() of these, with the same kernels", {
     rows <- 1:60
     part <- fit_rows(fit, rows)
     part$settings$scaling <- NULL
+    part <- sealed(part)
     again <- kbr(pairs$x[rows, ], pairs$y[rows, ],
       kernel_x = fit$features$states$kernel,
       kernel_y = fit$features$observations$kernel, method = method,
@@ -167,6 +168,7 @@ test_that("a fit of rows is kbr() of these, with the same kernels", {
     again$data <- Map(function(m, s) scaling_x(s, m), again$data,
       fit$settings$scaling
     )
+    again <- sealed(again)
     again <- kbr(again$data$states, again$data$observations,
       kernel_x = fit$features$states$kernel,
       kernel_y = fit$features$observations$kernel, method = method,

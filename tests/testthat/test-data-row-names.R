@@ -156,5 +156,6 @@ test_that("a fit with truncated names is damaged", {
   expect_error(fitted(fit), class = "kb_error_fit")
   # Fits from before names were kept.
   fit$mould$row_names <- NULL
+  fit <- sealed(fit)
   expect_null(names(fitted(fit)))
 })

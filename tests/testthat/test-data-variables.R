@@ -235,6 +235,7 @@ test_that("the fit keeps what its columns do not hold, through updates", {
   )
   old <- fit
   old$mould$variables <- NULL
+  old <- sealed(old)
   expect_error(partial_dependence(old, "x"), "earlier version",
     class = "kb_error_not_defined"
   )

@@ -185,6 +185,7 @@ test_that("without news, or with much regularisation, a smoother is the filter",
     max(abs(predict(kbr_smooth(quiet))[7:8, ] - predict(quiet)[7:8, ])), 0.05
   )
   hmm$settings$delta_smooth <- 1e9
+  hmm <- sealed(hmm)
   filtered <- kbr_filter(hmm, y)
   expect_equal(predict(kbr_smooth(filtered)), predict(filtered))
 })
@@ -520,6 +521,7 @@ test_that("an observation far from all others is treated as missing", {
   expect_no_warning(kbr_filter(hmm, range(seen$y)))
   # As in a model that was saved before there was a rule
   hmm$far <- NULL
+  hmm <- sealed(hmm)
   expect_warning(
     filtered <- kbr_filter(hmm, c(0.5, 1e6, 0.5)), class = "kb_warning_weights"
   )

@@ -143,8 +143,10 @@ test_that("states stay in their support, densities integrate to one", {
   # Fits of earlier versions mapped states with two bounds.
   earlier <- fit
   earlier$settings$straight <- NULL
+  earlier <- sealed(earlier)
   expect_error(predict(earlier, 1), class = "kb_error_fit")
   earlier$settings$support[2, ] <- Inf
+  earlier <- sealed(earlier)
   expect_true(is.finite(predict(earlier, 1)))
   positive <- kbr(exp(stats::qnorm(x / 2)), y)
   expect_identical(positive$settings$support[["lower", 1]], 0)
@@ -229,6 +231,7 @@ test_that("noise is as it is without bounds, and nothing is infinite", {
   x <- stats::rexp(300)
   fit <- kbr(x, x + 0.3 * stats::rnorm(300), seed = 1)
   fit$far <- NULL
+  fit <- sealed(fit)
   at <- c(max(x), 2 * max(x), 1e3)
   mean <- suppressWarnings(predict(fit, at))
   expect_true(all(mean > 0 & mean < 10 * max(x)))

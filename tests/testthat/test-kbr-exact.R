@@ -39,6 +39,7 @@ test_that("if the raw sum is negative, weights still sum to one", {
   )
   # It would be read as the nearest observation.
   fit$far <- NULL
+  fit <- sealed(fit)
   at <- t(c(6, -3))
   w <- suppressWarnings(predict(fit, at, type = "weights"))
   dense <- dense_of_fit(fit, prior, at)$w

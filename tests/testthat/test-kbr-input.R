@@ -253,6 +253,7 @@ test_that("observations without information from the data are NA", {
   for (fit in list(kbr_rule(x, y), kbr_rule(x, y, normalize = FALSE))) {
     # As in a fit that was saved before there was a rule for far observations
     fit$far <- NULL
+    fit <- sealed(fit)
     full <- lapply(types, function(type) {
       quietly(predict_as(fit, new[1, ], type))
     })
@@ -288,6 +289,7 @@ test_that("observations without information from the data are NA", {
     cos(1:20), kernel_rotation()
   )
   rotations$far <- NULL
+  rotations <- sealed(rotations)
   expect_true(all(is.na(quietly(predict(rotations, 1e6)))))
   expect_equal(quietly(predict(rotations, c(1e6, 0)))[2, ],
     predict(rotations, 0)[1, ]
@@ -623,5 +625,6 @@ test_that("far observations are told and give what the nearest gives", {
   # Fits saved before have no rule.
   old <- fit
   old$far <- NULL
+  old <- sealed(old)
   expect_no_warning(predict(old, near), class = "kb_warning_far")
 })

@@ -302,6 +302,7 @@ test_that("plots refuse what they cannot draw", {
   refuse(plot(fit, new[1, ], colour = 2), "kb_error_unknown_argument")
   unknown <- fit
   unknown$far <- NULL
+  unknown <- sealed(unknown)
   refuse(plot(unknown, c(1e6, 1e6)), "kb_error_weights")
   one_state <- kbr_rule(pairs$x[, 1], pairs$y)
   refuse(plot(one_state, new[1, ], type = "joint"))

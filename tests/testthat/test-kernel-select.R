@@ -117,6 +117,7 @@ test_that("margins are the sines of the angles to the walls", {
   # Version space is 45 degrees wide.
   expect_lt(bayes_point_margin(fit), sin(pi / 8) + 1e-12)
   fit$data$y[[2]] <- "a"
+  fit <- sealed(fit)
   expect_lt(bayes_point_margin(fit), 0)
   expect_equal(
     label_lead(rbind(c(1, 3, 0), c(2, 2, 5)), c(2, 1)),

@@ -216,6 +216,7 @@ test_that("samplers agree, and the standard error matches 20 seeds", {
   mean <- rowMeans(runs)
   for (method in c("circle", "ellipse", "coordinate")) {
     fit$settings$method <- method
+    fit <- sealed(fit)
     z <- evidence(fit, chains = 4, iter = 400, q = c(0.02, 0.1), seed = 1)
     off <- c(z$log_evidence, z$path$log_evidence) - mean[1:3]
     se <- sqrt(c(z$mc_se, z$path$mc_se)^2 + mean[4:6]^2 / 20)

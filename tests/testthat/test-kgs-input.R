@@ -404,6 +404,7 @@ test_that("a chain cut anywhere continues unchanged", {
       run_parts(fit_engine(fit), c(37, 20)),
       run_parts(fit_engine(fit), c(149, 1, 51), index = 2)
     )
+    part <- sealed(part)
     for (i in 1:2) part$runs[[i]]$seconds <- 0
     expect_same_fit(suppressWarnings(update(part)), fit)
     longer <- suppressWarnings(update(fit, iter = 100))
@@ -456,6 +457,7 @@ test_that("an interrupt gives a partial fit that update() completes", {
   process$interrupt()
   fit <- value_of(process)
   fit$control["checkpoint"] <- list(NULL)
+  fit <- sealed(fit)
   expect_s3_class(fit, "kb_kgs")
   expect_identical(fit$status, "interrupted")
   done <- fit$runs[[1]]$time
@@ -463,6 +465,7 @@ test_that("an interrupt gives a partial fit that update() completes", {
   # A few more are enough for the comparison.
   target <- max(done, 1000) + 50
   fit$control$iter <- as.integer(target - 1000)
+  fit <- sealed(fit)
   suppressWarnings(expect_same_fit(update(fit), run(target - 1000)))
 })
 

@@ -48,6 +48,7 @@ test_that("chains of different lengths count their own draws", {
   # Every label was wrong in five of 25 draws.
   run$draws$flipped[] <- 5
   short$runs[[2]] <- run
+  short <- sealed(short)
   expect_equal(
     label_noise(short)$probability,
     (fit$runs[[1]]$draws$flipped + 5) / (40 + 25)

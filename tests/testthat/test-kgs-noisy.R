@@ -77,6 +77,7 @@ distorted <- function(fit) {
   fit$settings$noisy <- noisy
   fit$runs <- vector("list", length(fit$runs))
   fit$status <- "started"
+  fit <- sealed(fit)
   quietly(run_fit(fit, FALSE))
 }
 
@@ -132,6 +133,7 @@ test_that("how the scale follows bandwidths does not matter", {
   fit <- quietly(noisy_fit(d, prior = prior, iter = 10))
   for (k in seq_along(fit$runs)) {
     fit$runs[[k]]$levels[[1]]$slope[] <- -0.7
+    fit <- sealed(fit)
   }
   fit <- quietly(update(fit, iter = 7990, progress = FALSE))
   prior$spread <- 0.6
@@ -391,6 +393,7 @@ distort_levels <- function(fit) {
     at$drift <- at$drift + 0.5
     at$slope <- at$slope - 0.7
     fit$runs[[k]]$levels[[1]] <- at
+    fit <- sealed(fit)
   }
   fit
 }
@@ -434,6 +437,7 @@ test_that("trajectories of three classes leave the prior as it is", {
     at$pull <- at$pull + 0.7
     at$step <- log(0.4)
     fit$runs[[k]]$levels[[1]] <- at
+    fit <- sealed(fit)
   }
   fit <- quietly(update(fit, iter = 3990, progress = FALSE))
   w <- lapply(fit$runs, function(run) array(run$draws$w, c(6, 2, 4000)))

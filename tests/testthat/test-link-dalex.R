@@ -66,6 +66,7 @@ test_that("more classes have one column each", {
 test_that("damaged fits are refused", {
   fit <- bark_fits()$plane
   fit$runs <- list()
+  fit <- sealed(fit)
   expect_error(DALEX::yhat(fit, bark_data()), class = "kb_error_fit")
   expect_error(DALEX::model_info(fit), class = "kb_error_fit")
 })

@@ -197,6 +197,7 @@ test_that("what has no draws is refused", {
     class = "kb_error_not_defined"
   )
   fit$runs <- list()
+  fit <- sealed(fit)
   expect_error(marginaleffects::get_predict(fit, new), class = "kb_error_fit")
 })
 

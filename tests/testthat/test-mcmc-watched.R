@@ -164,14 +164,17 @@ test_that("chains with a stuck f give a warning, whatever the parameters", {
   # equal.
   fit <- watched_fits()$gaussian
   fit$runs[[2]] <- fit$runs[[1]]
+  fit <- sealed(fit)
   draws <- fit$runs[[2]]$draws
   fit$runs[[2]]$draws$beta <- -draws$beta
+  fit <- sealed(fit)
   table <- ess(fit)
   is_f <- startsWith(table$variable, "f[")
   # Halves whose ranks all differ have an R-hat near 1.8.
   expect_gt(max(table$rhat[is_f]), 1.7)
   expect_true(all(table$rhat[!is_f] < 1.5, na.rm = TRUE))
   fit$status <- "complete"
+  fit <- sealed(fit)
   warning <- expect_warning(
     warn_quality(fit), class = "kb_warning_convergence"
   )
@@ -188,6 +191,7 @@ test_that("scales that do not mix are diagnosed, and do not warn", {
   swap <- function(v) as.vector(matrix(v, 2)[2:1, ])
   fit$runs[[2]] <- fit$runs[[1]]
   fit$runs[[2]]$draws$log_lambda <- swap(fit$runs[[1]]$draws$log_lambda) + 3
+  fit <- sealed(fit)
   table <- diagnostics(fit)$convergence
   expect_gt(table$rhat[table$variable == "log_lambda[1]"], 1.1)
   unmet <- unmet_convergence(fit, convergence())

@@ -116,6 +116,7 @@ test_that("the checkpoint of another run is refused, too", {
   refused(again(kernel = kernel_gaussian(0.3)), "another run")
   # An unfinished fit is worth more than a new start.
   fit$status <- "interrupted"
+  fit <- sealed(fit)
   saveRDS(fit, file)
   refused(again(), "unfinished")
   expect_identical(again(overwrite = TRUE)$status, "complete")
@@ -312,6 +313,7 @@ test_that("a checkpoint is replaced by runs that are as long, and no others", {
     function(file) {
       fit <- quiet(make(NULL))
       fit$control$checkpoint <- file
+      fit <- sealed(fit)
       update(fit, ...)
     }
   }

@@ -488,6 +488,7 @@ test_that("a fit whose first replicate is complete is not a complete fit", {
   part <- all
   part$runs[2] <- list(NULL)
   part$status <- "interrupted"
+  part <- sealed(part)
   expect_equal(predict(part), predict(part))
   expect_same_fit(update(part, progress = FALSE), all)
 })

@@ -203,6 +203,7 @@ test_that("without degrees of freedom nothing changes", {
   expect_identical(spread_rule(Inf), cbind(1, 1))
   # Fits from before
   fit$settings$prior$coef_df <- NULL
+  fit <- sealed(fit)
   expect_equal(predict(checked_fit(fit)), predict(given))
 })
 

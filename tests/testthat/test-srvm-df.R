@@ -66,6 +66,7 @@ test_that("chains agree with averages over the degrees of freedom", {
     estimates <- vapply(fit$runs, function(run) {
       one <- fit
       one$runs <- list(run)
+      one <- sealed(one)
       answers_with_df(one)
     }, numeric(length(exact$answers)))
     se <- apply(estimates, 1, stats::sd) / sqrt(40)
@@ -198,6 +199,7 @@ test_that("what has no meaning is refused, damage is found", {
   )
   fit <- fit_df(1:30)
   fit$runs[[1]]$df[[3]] <- 7
+  fit <- sealed(fit)
   expect_error(
     suppressWarnings(update(fit, newdata = data[31:40, ])), "df",
     class = "kb_error_fit"

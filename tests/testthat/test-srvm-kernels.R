@@ -167,6 +167,7 @@ test_that("fits saved before kernels had weights still answer", {
   old <- fit_quick(y ~ x, data, kernel = kernel_gaussian(0.2))
   new <- old
   old$settings$prior$kernels <- NULL
+  old <- sealed(old)
   expect_identical(predict(old), predict(new))
   expect_identical(kernel_posterior(old), kernel_posterior(new))
   expect_identical(evidence(old), evidence(new))
@@ -263,6 +264,7 @@ part_of <- function(fit, h) {
   fit$settings$kernel <- fit$settings$kernel[[h]]
   fit$settings$prior$kernels <- 1
   fit$runs <- fit$runs[seq(h, length(fit$runs), by = n)]
+  fit <- sealed(fit)
   fit
 }
 
@@ -430,6 +432,7 @@ test_that("kernels at different rows give no posterior until all are there", {
   uneven <- whole
   uneven$runs[2] <- part$runs[2]
   uneven$runs[3] <- list(NULL)
+  uneven <- sealed(uneven)
   uneven <- finish_fit(uneven, uneven$runs, 1)
   expect_identical(uneven$time, 0L)
   expect_error(predict(uneven), class = "kb_error_not_defined")
@@ -441,6 +444,7 @@ test_that("kernels at different rows give no posterior until all are there", {
   ))
   missing <- pair
   missing$runs[5] <- list(NULL)
+  missing <- sealed(missing)
   missing <- finish_fit(missing, missing$runs, 1)
   expect_identical(missing$time, 30L)
   expect_identical(predict(missing), predict(whole))

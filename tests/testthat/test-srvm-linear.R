@@ -59,6 +59,7 @@ test_that("chains agree with the sequential sampler's oracle", {
     draws <- of_sets(vapply(fit_runs(fit), function(run) {
       one <- fit
       one$runs <- list(run)
+      one <- sealed(one)
       predict(one, at)
     }, numeric(2)))
     z <- (rowMeans(draws) - truth) / (apply(draws, 1, sd) / sqrt(8))
@@ -162,6 +163,7 @@ test_that("streams without fixed columns that were saved before continue", {
   before <- fit
   n <- length(fit$runs[[1]]$pool$rhs)
   before$runs[[1]]$pool$column_sum <- rep(0.5, n)
+  before <- sealed(before)
   expect_identical(
     predict(update(before, newdata = data[31:40, ]), data),
     predict(update(fit, newdata = data[31:40, ]), data)

@@ -42,6 +42,7 @@ worst_score <- function(fit, answers, truth) {
   estimates <- vapply(fit$runs, function(run) {
     one <- fit
     one$runs <- list(run)
+    one <- sealed(one)
     answers(one)
   }, numeric(length(truth)))
   se <- apply(estimates, 1, stats::sd) / sqrt(length(fit$runs))
@@ -256,8 +257,10 @@ test_that("a chain stopped in the warmup continues as if it had not stopped", {
     engine_advance(engine, handle, 40)
     part <- fit
     part$runs <- list(engine_state(engine, handle))
+    part <- sealed(part)
     engine_close(engine, handle)
     part$status <- "interrupted"
+    part <- sealed(part)
     expect_same_draws(resume(part, progress = FALSE), fit, label = kind)
   }
 })

@@ -57,6 +57,7 @@ chains_against_oracle <- function(x = xs, y = ys, kmax = 5,
   estimates <- vapply(fit$runs, function(run) {
     one <- fit
     one$runs <- list(run)
+    one <- sealed(one)
     k <- model_size(one)
     c(
       sum(k$k * k$probability), sum(k$probability[k$k == 0]),
@@ -164,12 +165,14 @@ test_that("a run stopped in the middle continues as if it had not stopped", {
   for (n in c(40, 170)) {
     part$runs <- list(at(n), NULL)
     part$status <- "interrupted"
+    part <- sealed(part)
     expect_same_draws(resume(part, progress = FALSE), fit)
   }
   expect_output(print(part), "INCOMPLETE:   170, 0 of 300 iterations")
   expect_length(part$runs[[1]]$k, 70)
   expect_identical(dim(predict(part, as.matrix(0), type = "draws")), c(70L, 1L))
   part$runs <- list(at(40), NULL)
+  part <- sealed(part)
   expect_output(print(part), "INCOMPLETE")
   expect_error(predict(part), class = "kb_error_not_defined")
 })
@@ -219,6 +222,7 @@ test_that("predictions have the shapes of all fits", {
   # Rows are ordered by chain.
   one <- fit
   one$runs <- fit$runs[2]
+  one <- sealed(one)
   expect_identical(draws[201:400, ], predict(one, at, type = "draws"))
   expect_identical(
     predict(fit, at, type = "draws", ndraws = 3), draws[c(100, 300, 500), ]
@@ -365,6 +369,7 @@ stopped_at <- function(fit, times) {
     engine_state(engine, handle)
   })
   fit$status <- "interrupted"
+  fit <- sealed(fit)
   fit
 }
 

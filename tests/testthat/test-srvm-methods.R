@@ -65,6 +65,7 @@ test_that("print fits the console", {
   empty <- line
   empty$runs <- list(NULL)
   empty$time <- 0L
+  empty <- sealed(empty)
   expect_output(print(empty), "0 of 30 rows", fixed = TRUE)
 })
 
@@ -257,6 +258,7 @@ test_that("replicates are pooled with weights proportional to Z", {
   alone <- lapply(pooled$runs, function(run) {
     fit <- pooled
     fit$runs <- list(run)
+    fit <- sealed(fit)
     fit
   })
   mean_of <- function(f) {
@@ -290,8 +292,10 @@ test_that("a run that is behind the others is left out", {
   )
   behind$runs[[2]] <- short$runs[[1]]
   behind$runs[3] <- list(NULL)
+  behind <- sealed(behind)
   alone <- pooled
   alone$runs <- alone$runs[1]
+  alone <- sealed(alone)
   expect_identical(predict(behind), predict(alone))
   expect_identical(evidence(behind)$path, evidence(alone)$path)
   expect_identical(model_size(behind), model_size(alone))
@@ -404,6 +408,7 @@ test_that("a fit without any row is reported", {
   fit$runs <- list(NULL)
   fit$time <- 0L
   fit$status <- "interrupted"
+  fit <- sealed(fit)
   for (f in list(
     evidence, inclusion, model_size, ess, diagnostics, predict, fitted, residuals,
     sigma, coef, logLik, as_draws, tidy, glance, augment, simulate, summary
@@ -537,8 +542,10 @@ test_that("evidence reports when it is undefined or noisy", {
   expect_identical(glance(improper)$mc_se, NA_real_)
   few <- fit_with(control = smc_control(100))
   few$runs[[1]]$path[c("ess", "ess_lowest")] <- list(rep(60, 30))
+  few <- sealed(few)
   expect_null(evidence(few)$note)
   few$runs[[1]]$path$ess_lowest[[7]] <- 2
+  few <- sealed(few)
   expect_match(evidence(few)$note, "ESS fell to 2% at row 7")
   expect_output(print(evidence(few)), "ESS fell")
   expect_output(print(few), "lowest 2% at row 7", fixed = TRUE)
@@ -581,6 +588,7 @@ test_that("a fit from before the scaled form is a plain one", {
   fit <- suppressWarnings(srvm(y ~ x, data, seed = 1))
   old <- fit
   old$settings$prior$scaled <- NULL
+  old <- sealed(old)
   expect_identical(predict(old), predict(fit))
   expect_identical(sigma(old), sigma(fit))
   expect_s3_class(

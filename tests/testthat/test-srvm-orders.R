@@ -121,6 +121,7 @@ test_that("bad input is refused by class", {
   unborn <- fit
   unborn$time <- 0L
   unborn$runs <- list(NULL)
+  unborn <- sealed(unborn)
   expect_error(order_spread(unborn), class = "kb_error_not_defined")
 })
 
@@ -128,6 +129,7 @@ test_that("a stopped run reports the finished orders", {
   fit <- fit_small()
   stopped <- fit
   stopped$control$time_limit <- 1e-9
+  stopped <- sealed(stopped)
   expect_error(order_spread(stopped, 3, seed = 7),
     class = "kb_error_time_limit"
   )

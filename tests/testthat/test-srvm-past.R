@@ -161,6 +161,7 @@ test_that("fits from before rows could be dropped keep theirs", {
     control = all$control, reference = all, seed = 1, progress = FALSE
   ))
   fit$settings$memory$keep_rows <- NULL
+  fit <- sealed(fit)
   fit <- few_particles(update(fit, newdata = data[101:120, ]))
   expect_identical(fit$runs[[1]]$path, all$runs[[1]]$path)
   expect_identical(fit$data, all$data)
@@ -186,15 +187,18 @@ test_that("an edited past is refused", {
     },
     function(fit) {
       fit$runs[[1]]$past$tried <- 1
+      fit <- sealed(fit)
       fit
     },
     function(fit) {
       fit$runs[[1]]$pool$row_of[] <- 3L
+      fit <- sealed(fit)
       fit
     }
   )
   within_past <- function(fit, ...) {
     fit$past <- utils::modifyList(fit$past, list(...))
+    fit <- sealed(fit)
     fit
   }
   for (edit in edits) {
@@ -202,5 +206,6 @@ test_that("an edited past is refused", {
   }
   # Only the core knows the right values of these.
   fit$runs[[1]]$pool$last_row[] <- 3L
+  fit <- sealed(fit)
   expect_error(update(fit, newdata = row), class = "kb_error_fit")
 })

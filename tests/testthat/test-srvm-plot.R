@@ -117,6 +117,7 @@ test_that("a fit without rows has nothing to draw", {
   fit <- fit_small(y ~ x, data)
   fit$runs <- list(NULL)
   fit$time <- 0L
+  fit <- sealed(fit)
   for (type in types) {
     expect_error(plot(fit, type), "row", class = "kb_error_not_defined")
   }

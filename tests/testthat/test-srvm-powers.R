@@ -244,6 +244,7 @@ test_that("a single power of 1 has no effect", {
   plain <- function(fit) {
     fit <- plain_fit(fit)
     fit$control[c("powers", "cess_threshold")] <- NULL
+    fit <- sealed(fit)
     fit
   }
   expect_none <- function(response, ...) {

@@ -17,6 +17,7 @@ test_that("a default fit is silent", {
   expect_null(evidence(fit)$note)
   # Few founders do not matter if particles are moved.
   fit$runs[[1]]$path$founders[] <- 1L
+  fit <- sealed(fit)
   expect_silent(warn_quality(fit))
 })
 
@@ -55,6 +56,7 @@ test_that("the advice depends on the settings", {
   fit <- fit_line(data = sim_sinc(10, seed = 1))
   advice <- function(...) {
     fit$control <- smc_control(particles = 100, ...)
+    fit <- sealed(fit)
     particle_advice(fit)
   }
   expect_match(advice(), "Raise {.arg particles}", fixed = TRUE)
@@ -84,6 +86,7 @@ test_that("few founders without moves give a warning, once", {
   # With a bounded memory the shared centres are forgotten.
   stream <- fit
   stream$settings$memory <- srvm_memory(window = 20)
+  stream <- sealed(stream)
   expect_silent(warn_quality(stream))
   expect_silent(update(fit, newdata = sim_sinc(2, seed = 2)))
 })

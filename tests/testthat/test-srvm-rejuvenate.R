@@ -158,6 +158,7 @@ test_that("an interrupted fit continues under the new settings", {
   part$control$replicates <- 2L
   part$runs <- c(part$runs, list(NULL))
   part$status <- "interrupted"
+  part <- sealed(part)
   changed <- update(part, particles = 90)
   expect_identical(changed$status, "complete")
   expect_identical(
