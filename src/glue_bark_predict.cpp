@@ -118,9 +118,6 @@ class PooledDraws {
     }
   }
 
-  /// Do kernels depend on x along directions?
-  bool projected() const { return projected_; }
-
   // Columns of the kernel at the rows of x for the slots of draw i.
   Eigen::MatrixXd columns(int i, const Eigen::MatrixXd& x,
                           const Eigen::MatrixXd& train) const {

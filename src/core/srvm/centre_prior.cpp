@@ -30,12 +30,6 @@ int CentrePrior::quantile(double u, int m) const {
   return k;
 }
 
-double CentrePrior::log_probability(int k, int m) const {
-  double log_set = 0;
-  for (int i = 0; i < k; ++i) log_set += std::log(odds(i, m));
-  return log_set - log_constant(m);
-}
-
 PriorStep::PriorStep(const CentrePrior& prior, int m)
     : prior_(prior),
       m_(m),

@@ -50,9 +50,6 @@ class CentrePrior {
     return count_(k) / (m - k);
   }
 
-  /// p_m(S) for |S| = k, normalised.
-  double log_probability(int k, int m) const;
-
   /// A draw of the number of centres among m candidates, by inversion of u in
   /// [0, 1).
   int quantile(double u, int m) const;
