@@ -24,13 +24,13 @@ bark::Model model(const Rcpp::List& config, bark::Data data, double step) {
   out.ladder = config.containsElementNamed("rungs");
   if (out.ladder) {
     out.rungs =
-        bark::ladder_rungs(get<double>(config, "rungs"), out.data.family);
+        bark::ladder_rungs(get<double>(config, "rungs"), *out.data.family);
     return out;
   }
   out.prior_only = config["prior_only"];
   out.full = Rcpp::as<std::string>(config["sweep"]) == "full";
   out.rungs = bark::chain_rungs(count_from_r(config, "n_temps", 1), step,
-                                out.data.family, out.prior_only);
+                                *out.data.family, out.prior_only);
   return out;
 }
 
@@ -53,7 +53,7 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                    const Eigen::VectorXd& y, const Eigen::VectorXd& weights,
                    Rcpp::Nullable<Rcpp::List> state) {
   bark::Data data = bark_r::data(config, x, y, weights);
-  const double step = bark::chain_step(data.family);
+  const double step = bark::chain_step(*data.family);
   bark::Model shared = model(config, std::move(data), step);
   if (config.containsElementNamed("varying")) {
     const Rcpp::List noise = config["varying"];
@@ -79,10 +79,10 @@ SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   require(static_cast<Eigen::Index>(labels.size()) == x.rows(),
           "labels and rows disagree");
   // With more fields, an exchange must suit more of them.
-  const double step = std::pow(bark::chain_step(bark::Family::kProbit),
+  const double step = std::pow(bark::chain_step(*bark::family("probit")),
                                1 / std::sqrt(classes.count));
   bark::Data data =
-      bark_r::field_data(x, weights, bark_r::family(config["family"]));
+      bark_r::field_data(x, weights, bark::family(config["family"]));
   data.arithmetic = &bark_r::arithmetic(config);
   if (config.containsElementNamed("terms")) {
     data.terms = bark_r::terms(config["terms"]);

@@ -11,6 +11,7 @@
 #include "bark/moves/cuts.cpp"
 #include "bark/scales/directions.cpp"
 #include "bark/chain/draws.cpp"
+#include "bark/families.cpp"
 #include "bark/scales/flip.cpp"
 #include "bark/glm/glm_censored.cpp"
 #include "bark/glm/glm_counts.cpp"

@@ -15,12 +15,12 @@ using namespace kernelbayes;
 /// What a field is given the others: a model of two classes.
 inline bark::Data field_data(const Eigen::MatrixXd& x,
                              const Eigen::VectorXd& weights,
-                             bark::Family family) {
+                             const bark::Family* family) {
   return {x, Eigen::VectorXd::Ones(x.rows()), weights, family};
 }
 
 inline bark::Data field_data(const Eigen::MatrixXd& x) {
-  return field_data(x, Eigen::VectorXd::Ones(x.rows()), bark::Family::kProbit);
+  return field_data(x, Eigen::VectorXd::Ones(x.rows()), bark::family("probit"));
 }
 
 /// `labels`: the class of each row, from 1.

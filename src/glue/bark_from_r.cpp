@@ -15,20 +15,6 @@ const std::map<std::string, bark::ScaleType> kScaleTypes{
     {"select_equal", bark::ScaleType::kSelectEqual},
     {"select_different", bark::ScaleType::kSelectDifferent}};
 
-const std::map<std::string, bark::Family> kFamilies{
-    {"gaussian", bark::Family::kGaussian},
-    {"student", bark::Family::kStudent},
-    {"probit", bark::Family::kProbit},
-    {"ordered", bark::Family::kOrdered},
-    {"poisson", bark::Family::kPoisson},
-    {"log_variance", bark::Family::kLogVariance},
-    {"negbinomial", bark::Family::kNegativeBinomial},
-    {"binomial_logit", bark::Family::kBinomialLogit},
-    {"binomial_probit", bark::Family::kBinomialProbit},
-    {"ordered_probit", bark::Family::kOrderedProbit},
-    {"censored_normal", bark::Family::kCensoredNormal},
-    {"censored_extreme", bark::Family::kCensoredExtreme}};
-
 // Rows of `bark_options` in R/options-bark.R.
 const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
     {"df",
@@ -66,8 +52,6 @@ const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
      }}};
 
 }  // namespace
-
-bark::Family family(const std::string& name) { return named(kFamilies, name); }
 
 bark::Prior prior(const Rcpp::List& list) {
   bark::Prior out;
@@ -120,7 +104,7 @@ const Arithmetic& arithmetic(const Rcpp::List& config) {
 
 bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
                 const Eigen::VectorXd& y, const Eigen::VectorXd& weights) {
-  bark::Data out{x, y, weights, family(config["family"])};
+  bark::Data out{x, y, weights, bark::family(config["family"])};
   out.arithmetic = &arithmetic(config);
   if (config.containsElementNamed("threads")) {
     // For fewer parts of rows waking a thread takes longer than its work.

@@ -11,8 +11,6 @@ namespace bark_r {
 
 using namespace kernelbayes;
 
-bark::Family family(const std::string& name);
-
 bark::Prior prior(const Rcpp::List& list);
 
 bark::TermData terms(const Rcpp::List& list);

@@ -90,7 +90,7 @@ Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                          std::string family = "gaussian", double amplitude = 1,
                          int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
-  const bark::Data data{x, y, weights, bark_r::family(family), classes};
+  const bark::Data data{x, y, weights, bark::family(family), classes};
   Rng rng(seed);
   State state(data, setting);
   state.set_amplitude(amplitude);
@@ -165,7 +165,7 @@ Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                 int classes = 2, double amplitude = 1) {
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data data{x, y, Eigen::VectorXd::Ones(x.rows()),
-                        bark_r::family(family), classes};
+                        bark::family(family), classes};
   std::vector<bark::Slot> slots;
   for (std::size_t j = 0; j < location.size(); ++j) {
     slots.push_back({location[j], 1, {varphi.at(j)}});

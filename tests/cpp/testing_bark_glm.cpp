@@ -150,7 +150,7 @@ Eigen::MatrixXd bark_glm_rows_cpp(Rcpp::List config, const Eigen::VectorXd& y,
   Eigen::MatrixXd out(f.size(), 3);
   for (Eigen::Index i = 0; i < f.size(); ++i) {
     bark::Data data;
-    data.family = bark_r::family(config["family"]);
+    data.family = bark::family(config["family"]);
     data.y = y.segment(i, 1);
     if (config.containsElementNamed("classes")) {
       data.classes = config["classes"];
@@ -161,7 +161,7 @@ Eigen::MatrixXd bark_glm_rows_cpp(Rcpp::List config, const Eigen::VectorXd& y,
     if (config.containsElementNamed("df")) {
       prior.df = Rcpp::as<std::vector<double>>(config["df"]);
     }
-    const auto rows = bark::make_likelihood(data, prior);
+    const auto rows = data.family->likelihood(data, prior);
     rows->set_parameters(parameters);
     const auto at = rows->derivatives(f.segment(i, 1));
     out.row(i) << at.log_likelihood, at.first[0], at.minus_second[0];

@@ -58,7 +58,7 @@ bark::Model fields_model(const Rcpp::List& terms, const Rcpp::List& prior,
   bark::Model out;
   out.prior = bark_r::prior(prior);
   out.data = bark_r::field_data(x, Eigen::VectorXd::Ones(x.rows()),
-                                bark::Family::kBinomialLogit);
+                                bark::family("binomial_logit"));
   out.data.terms = bark_r::terms(terms);
   out.data.terms.add_slopes(x, out.prior.slope_scale);
   out.classes = {std::vector<int>(x.rows(), 0), count};

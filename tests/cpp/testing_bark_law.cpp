@@ -278,7 +278,7 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   const bark::Prior setting = bark_r::prior(prior);
   const auto& apply = bark_r::moves().at(move);
   bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
-                  bark_r::family(family), classes};
+                  bark::family(family), classes};
   data.glance = bark_r::kGlance;
   Eigen::MatrixXd before(n_statistics(setting, data), pairs), after(before);
   for (int pair = 0; pair < pairs; ++pair) {
@@ -307,10 +307,10 @@ Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                              int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
   bark::Data data{x, Eigen::VectorXd::Ones(x.rows()),
-                  Eigen::VectorXd::Ones(x.rows()), bark_r::family(family),
+                  Eigen::VectorXd::Ones(x.rows()), bark::family(family),
                   classes};
-  const bark::Rung top = bark::Rung::at(1, data.family),
-                   low = bark::Rung::at(t, data.family);
+  const bark::Rung top = bark::Rung::at(1, *data.family),
+                   low = bark::Rung::at(t, *data.family);
   const int each = n_statistics(setting, data);
   Eigen::MatrixXd before(2 * each, pairs), after(before);
   for (int pair = 0; pair < pairs; ++pair) {
@@ -348,7 +348,7 @@ Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                            bool many_rows = false, double amplitude = 1) {
   const bark::Prior setting = bark_r::prior(prior);
   bark::Data empty{x, Eigen::VectorXd::Ones(x.rows()), weights,
-                   bark_r::family(family), classes};
+                   bark::family(family), classes};
   if (many_rows) empty.many_rows = empty.n();
   empty.glance = bark_r::kGlance;
   Eigen::MatrixXd before(n_statistics(setting, empty), pairs), after(before);

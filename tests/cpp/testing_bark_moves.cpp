@@ -275,7 +275,7 @@ std::vector<double> bark_open_trajectory_cpp(Rcpp::List prior,
                                              double amplitude, int seed) {
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data data{x, y, Eigen::VectorXd::Ones(x.rows()),
-                        bark_r::family(family), classes};
+                        bark::family(family), classes};
   std::vector<double> out;
   for (int i = 0; i < trials; ++i) {
     Rng rng(seed, i);
@@ -298,7 +298,7 @@ Rcpp::List bark_open_places_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                 std::string move, int trials, int seed) {
   const bark::Prior setting = bark_r::prior(prior);
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(x.rows());
-  const bark::Data data{x, ones, ones, bark::Family::kProbit};
+  const bark::Data data{x, ones, ones, bark::family("probit")};
   const auto& apply = bark_r::open_moves().at(move);
   Eigen::MatrixXd before = Eigen::MatrixXd::Zero(x.rows() + 1, trials);
   Eigen::MatrixXd after = before;

@@ -17,7 +17,7 @@ using testing_r::squash;
 bark::Data data_with_terms(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                            const Eigen::VectorXd& weights,
                            const std::string& family, const Rcpp::List& terms) {
-  bark::Data out{x, y, weights, bark_r::family(family)};
+  bark::Data out{x, y, weights, bark::family(family)};
   out.terms = bark_r::terms(terms);
   return out;
 }

@@ -296,7 +296,7 @@ Rcpp::List bark_terms_classes_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                   bool redraw, int pairs, int seed) {
   const bark::Prior setting = bark_r::prior(prior);
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(x.rows());
-  bark::Data data{x, ones, ones, bark_r::family(family), classes};
+  bark::Data data{x, ones, ones, bark::family(family), classes};
   data.terms = bark_r::terms(terms);
   data.terms.add_slopes(x, setting.slope_scale);
   bark::Sweep sweep(setting, data);
@@ -378,7 +378,7 @@ Rcpp::List bark_groups_law_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                int repeats, int pairs, double power, int seed) {
   const bark::Prior setting = bark_r::prior(prior);
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(x.rows());
-  bark::Data data{x, ones, ones, bark_r::family(family)};
+  bark::Data data{x, ones, ones, bark::family(family)};
   bark::Sweep sweep(setting, data);
   bark::Counts counts;
   Pairs out(pairs);

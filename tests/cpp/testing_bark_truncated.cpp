@@ -123,7 +123,7 @@ Rcpp::List bark_truncated_invariance_cpp(
   const bark::Prior setting = bark_r::prior(prior);
   const Move& apply = moves().at(move);
   bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
-                  bark_r::family(family)};
+                  bark::family(family)};
   Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
@@ -149,7 +149,7 @@ Rcpp::List bark_truncated_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                      std::string family = "gaussian") {
   const bark::Prior setting = bark_r::prior(prior);
   bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
-                  bark_r::family(family)};
+                  bark::family(family)};
   Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
   bark::TruncatedSweep sweep(setting, data.p());
   bark::TruncatedCounts counts;
@@ -180,7 +180,7 @@ Rcpp::List bark_truncated_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                    double amplitude = 1) {
   using Rcpp::_;
   const bark::Prior setting = bark_r::prior(prior);
-  const bark::Data data{x, y, weights, bark_r::family(family)};
+  const bark::Data data{x, y, weights, bark::family(family)};
   Rng rng(seed);
   State state(data, setting);
   state.set_amplitude(amplitude);
@@ -218,9 +218,9 @@ Rcpp::List bark_truncated_exchange_cpp(Rcpp::List prior,
                                        int seed) {
   const bark::Prior setting = bark_r::prior(prior);
   bark::Data data{x, Eigen::VectorXd::Ones(x.rows()),
-                  Eigen::VectorXd::Ones(x.rows()), bark_r::family(family)};
-  const bark::Rung top = bark::Rung::at(1, data.family),
-                   low = bark::Rung::at(t, data.family);
+                  Eigen::VectorXd::Ones(x.rows()), bark::family(family)};
+  const bark::Rung top = bark::Rung::at(1, *data.family),
+                   low = bark::Rung::at(t, *data.family);
   Eigen::MatrixXd before(2 * kStatistics, pairs), after(before);
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);

@@ -5,6 +5,8 @@
 #include <kernelbayes/parallel.hpp>
 #include <kernelbayes/rng.hpp>
 #include <limits>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "core/arithmetic.hpp"
@@ -125,28 +127,29 @@ inline double log_gamma_density(double log_x, double shape, double rate) {
          rate * std::exp(log_x);
 }
 
-/// Gaussian: y = f + noise. Student: the noise of each row has its own weight,
-/// omega ~ Ga(df / 2, df / 2), part of the state. Probit: y, -1 or 1, is the
-/// sign of a latent response f + N(0, 1). Ordered: y, 1 to C, says between
-/// which of the cut points -inf < 0 = c_1 < ... < c_(C-1) < inf it lies; the
-/// logarithms of the gaps are N(0, 1), (B48).
-/// The others have no latent normal form, see GlmLikelihood.
-enum class Family {
-  kGaussian,
-  kStudent,
-  kProbit,
-  kOrdered,
-  kPoisson,
-  // y is N(0, exp f), the log variance of noise that varies.
-  kLogVariance,
-  kNegativeBinomial,
-  kBinomialLogit,
-  kBinomialProbit,
-  // As ordered, with case weights.
-  kOrderedProbit,
-  kCensoredNormal,
-  kCensoredExtreme
+class GlmLikelihood;
+struct Data;
+using LikelihoodPtr = std::unique_ptr<GlmLikelihood>;
+using MakeLikelihood = LikelihoodPtr (*)(const Data&, const Prior&);
+
+/// A kind of response: a row of the table in families.cpp.
+struct Family {
+  /// What is normal: the noise; the noise given row weights, omega ~
+  /// Ga(df / 2, df / 2), part of the state; a latent response, f + N(0, 1); or
+  /// nothing, see GlmLikelihood.
+  enum Form { kNormal, kStudent, kLatent, kGlm };
+
+  const char* name;  // in R
+  Form form;
+  MakeLikelihood likelihood = nullptr;  // of kGlm
+  /// y, 1 to C, says between which of the cut points -inf < 0 = c_1 < ... <
+  /// c_(C-1) < inf the latent response lies; the logarithms of the gaps are
+  /// N(0, 1), (B48). Otherwise y, -1 or 1, is its sign.
+  bool cuts = false;
+  bool censored = false;
 };
+/// By its name.
+const Family* family(const std::string& name);
 
 /// What moves of a Backfit look at before all rows, see Backfit::glimpse():
 /// about so many rows, in stretches; and from about how many rows a local move
@@ -159,7 +162,7 @@ struct Glance {
 struct Data {
   Eigen::MatrixXd x;  // standardised
   Eigen::VectorXd y, weights;
-  Family family = Family::kGaussian;
+  const Family* family = bark::family("gaussian");
   int classes = 2;         // of an ordered response
   Eigen::VectorXd trials;  // of a binomial one
   Eigen::VectorXd upper;   // of a censored one, whose lower limit is y
@@ -172,12 +175,11 @@ struct Data {
   const Arithmetic* arithmetic = &Arithmetic::best();
   /// Shares parts of many rows among the threads of a chain.
   Executor executor = serial_executor();
-  bool student() const { return family == Family::kStudent; }
-  bool ordered() const { return family == Family::kOrdered; }
-  bool glm() const { return family >= Family::kPoisson; }
-  bool censored() const { return family >= Family::kCensoredNormal; }
+  bool student() const { return family->form == Family::kStudent; }
+  bool glm() const { return family->form == Family::kGlm; }
   /// Is there a latent response?
-  bool latent() const { return family == Family::kProbit || ordered(); }
+  bool latent() const { return family->form == Family::kLatent; }
+  bool ordered() const { return latent() && family->cuts; }
   /// The class of a row, from 0.
   int level(Eigen::Index i) const {
     return ordered() ? static_cast<int>(y[i]) - 1 : y[i] > 0;

@@ -2,7 +2,7 @@
 
 namespace kernelbayes::bark {
 
-std::vector<Rung> chain_rungs(int n_temps, double step, Family family,
+std::vector<Rung> chain_rungs(int n_temps, double step, const Family& family,
                               bool prior_only) {
   std::vector<Rung> out;
   double t = 1;
@@ -13,11 +13,12 @@ std::vector<Rung> chain_rungs(int n_temps, double step, Family family,
   return out;
 }
 
-double chain_step(Family family) {
-  return family == Family::kGaussian ? 0.85 : 0.6;
+double chain_step(const Family& family) {
+  return family.form == Family::kNormal ? 0.85 : 0.6;
 }
 
-std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family) {
+std::vector<Rung> ladder_rungs(const std::vector<double>& t,
+                               const Family& family) {
   if (t.size() < 2 || t.front() != 0 || t.back() != 1) {
     throw std::invalid_argument("a ladder must go from 0 to 1");
   }
@@ -99,7 +100,7 @@ void Level::record(Draws& draws, Rng& rng) const {
   if (model_->prior.df.size() > 1) draws.df.push_back(state_.df());
   draws.log_likelihood.push_back(
       data.terms.any() ? record_terms(draws, beta, rng)
-      : data.family == Family::kGaussian
+      : data.family->form == Family::kNormal
           ? state_.log_likelihood()
           : response_log_likelihood(state_, state_.columns() * beta));
   if (data.ordered()) {

@@ -30,12 +30,13 @@ struct Model {
 };
 
 /// From 1 downwards, each `step` times the previous one.
-std::vector<Rung> chain_rungs(int n_temps, double step, Family family,
+std::vector<Rung> chain_rungs(int n_temps, double step, const Family& family,
                               bool prior_only);
 /// The step with which about half of the exchanges are accepted.
-double chain_step(Family family);
+double chain_step(const Family& family);
 /// At 0 < ... < 1.
-std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family);
+std::vector<Rung> ladder_rungs(const std::vector<double>& t,
+                               const Family& family);
 
 /// log_likelihood is that of the data: with the coefficients integrated out or,
 /// if that has no closed form (classes, Student-t noise), at the draw of the

@@ -88,8 +88,8 @@ struct Steps {
 /// drawn in the same way at all rungs.
 struct Rung {
   double power = 1, amplitude = 1;
-  static Rung at(double t, Family family) {
-    return family == Family::kGaussian ? Rung{t, 1} : Rung{1, t};
+  static Rung at(double t, const Family& family) {
+    return family.form == Family::kNormal ? Rung{t, 1} : Rung{1, t};
   }
 };
 

@@ -28,7 +28,7 @@ void GlmDraws::transfer(Archive& archive) {
   archive("noise", noise);
   archive("log_likelihood", log_likelihood, Want::anything());
   archive("parameters", parameters);
-  if (model->data.family == Family::kOrderedProbit) archive("cuts", cuts);
+  if (model->data.family->cuts) archive("cuts", cuts);
   terms.transfer(archive);
 }
 
@@ -54,7 +54,7 @@ void GlmLevel::record(Draws& draws, Rng&) const {
   const GlmLikelihood& likelihood = state_.likelihood();
   const std::vector<double> cuts = likelihood.cuts();
   append(cuts, draws.cuts);
-  if (!model_->data.censored() && cuts.empty()) {
+  if (!model_->data.family->censored && cuts.empty()) {
     append(likelihood.parameters(), draws.parameters);
   }
   draws.terms.add(model_->data.terms, state_.terms(), state_.kernel_mean());

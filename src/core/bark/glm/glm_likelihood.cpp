@@ -1,8 +1,6 @@
 #include "glm_likelihood.hpp"
 
 #include <cmath>
-#include <map>
-#include <stdexcept>
 
 namespace kernelbayes::bark {
 
@@ -49,23 +47,6 @@ void GlmLikelihood::step_in_log(const Eigen::VectorXd& f, Rng& rng) {
     }
   }
   set_parameters(values);
-}
-
-LikelihoodPtr make_likelihood(const Data& data, const Prior& prior) {
-  static const std::map<Family, decltype(&poisson)> makers{
-      {Family::kPoisson, poisson},
-      {Family::kNegativeBinomial, negative_binomial},
-      {Family::kBinomialLogit, binomial_logit},
-      {Family::kBinomialProbit, binomial_probit},
-      {Family::kOrderedProbit, ordered_probit},
-      {Family::kLogVariance, log_variance},
-      {Family::kCensoredNormal, censored_normal},
-      {Family::kCensoredExtreme, censored_extreme}};
-  const auto found = makers.find(data.family);
-  if (found == makers.end()) {
-    throw std::invalid_argument("the family has a latent normal form");
-  }
-  return found->second(data, prior);
 }
 
 }  // namespace kernelbayes::bark

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <kernelbayes/rng.hpp>
-#include <memory>
 #include <vector>
 
 #include "core/bark/coefficients/likelihood.hpp"
@@ -10,8 +9,7 @@
 namespace kernelbayes::bark {
 
 /// The likelihood of a family whose responses have no latent normal form, with
-/// its parameters beside f. A family is one class here and one entry of
-/// make_likelihood().
+/// its parameters beside f.
 class GlmLikelihood : public Likelihood {
  public:
   explicit GlmLikelihood(const Data& data);
@@ -63,12 +61,7 @@ class GlmLikelihood : public Likelihood {
   Eigen::ArrayXd weights_;
 };
 
-using LikelihoodPtr = std::unique_ptr<GlmLikelihood>;
-
-/// That of the family and the responses of `data`.
-LikelihoodPtr make_likelihood(const Data& data, const Prior& prior);
-
-// Its entries.
+// Those of families, given their responses.
 LikelihoodPtr poisson(const Data& data, const Prior& prior);
 LikelihoodPtr negative_binomial(const Data& data, const Prior& prior);
 LikelihoodPtr binomial_logit(const Data& data, const Prior& prior);

@@ -26,7 +26,7 @@ double draw_coefficient(const Information& about, double varphi, Rng& rng) {
 }  // namespace
 
 GlmState::GlmState(const Data& data, const Prior& prior)
-    : GlmState(data, prior, make_likelihood(data, prior)) {}
+    : GlmState(data, prior, data.family->likelihood(data, prior)) {}
 
 GlmState::GlmState(const Data& data, const Prior& prior,
                    LikelihoodPtr likelihood)
@@ -300,7 +300,7 @@ void GlmState::draw_prior(Rng& rng) {
 void GlmState::set_response(Data& data, Eigen::VectorXd y) {
   const std::vector<double> parameters = likelihood_->parameters();
   data.y = std::move(y);
-  likelihood_ = make_likelihood(data, *prior_);
+  likelihood_ = data.family->likelihood(data, *prior_);
   likelihood_->set_parameters(parameters);
   at_ = likelihood_->derivatives(fit_);
 }

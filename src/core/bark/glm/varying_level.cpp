@@ -30,7 +30,7 @@ Prior prior_of_noise(const Varying& noise, const Prior& prior) {
 // Its responses are sqrt(w) (y - f).
 Data data_of_noise(const Data& data, const Varying& noise) {
   Data out = data;
-  out.family = Family::kLogVariance;
+  out.family = family("log_variance");
   out.weights.setOnes();
   out.floor = noise.floor;
   out.terms = {};
@@ -96,10 +96,9 @@ void VaryingState::draw_omega(const Eigen::VectorXd& residuals, Rng& rng) {
 
 double VaryingState::log_likelihood(const Eigen::VectorXd& residuals) const {
   Data of;
-  of.family = Family::kLogVariance;
   of.y = residuals;
   of.arithmetic = noise_data_->arithmetic;
-  const LikelihoodPtr likelihood = make_likelihood(of, *noise_prior_);
+  const LikelihoodPtr likelihood = log_variance(of, *noise_prior_);
   likelihood->set_parameters(noise_->likelihood().parameters());
   return likelihood->log_likelihood(bounded()) +
          0.5 * mean_data_->weights.array().log().sum();

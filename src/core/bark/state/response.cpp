@@ -11,7 +11,7 @@ namespace {
 
 void check_classes(const Data& data) {
   const auto y = data.y.array();
-  if (data.family == Family::kProbit && (y.abs() != 1).any()) {
+  if (data.latent() && !data.ordered() && (y.abs() != 1).any()) {
     throw std::invalid_argument("a probit model needs y of -1 and 1");
   }
   if (!data.ordered()) return;
