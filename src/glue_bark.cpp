@@ -1,10 +1,10 @@
 #include <cmath>
 
-#include "core/bark/fields/fields_level.hpp"
+#include "core/bark/fields/fields_chain.hpp"
+#include "core/bark/glm/glm_chain.hpp"
 #include "core/bark/glm/glm_fields.hpp"
-#include "core/bark/glm/glm_level.hpp"
-#include "core/bark/glm/varying_level.hpp"
-#include "core/bark/truncated/truncated_level.hpp"
+#include "core/bark/glm/varying.hpp"
+#include "core/bark/truncated/truncated_chain.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/lists.hpp"
@@ -39,11 +39,11 @@ bool truncated(const Rcpp::List& prior) {
          Rcpp::as<std::string>(prior["approximation"]) == "truncation";
 }
 
-template <class Level>
+template <class Chain>
 SEXP open(const Rcpp::List& config, bark::Model model,
           const Rcpp::Nullable<Rcpp::List>& state) {
-  return open_tempered<Level>(schedule_from_r(config, "rungs"),
-                              std::move(model), state);
+  return open_tempered<bark::Level<Chain>>(schedule_from_r(config, "rungs"),
+                                           std::move(model), state);
 }
 
 }  // namespace
@@ -59,14 +59,16 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
     const Rcpp::List noise = config["varying"];
     shared.varying = {true, bark_r::prior(noise["prior"]), noise["mean"],
                       noise["sd"], noise["floor"]};
-    return open<bark::VaryingLevel>(config, std::move(shared), state);
+    return open<bark::VaryingChain>(config, std::move(shared), state);
   }
   if (shared.data.glm()) {
-    return open<bark::GlmLevel>(config, std::move(shared), state);
+    return open<bark::GlmChain>(config, std::move(shared), state);
   }
-  return truncated(config["prior"])
-             ? open<bark::TruncatedLevel>(config, std::move(shared), state)
-             : open<bark::Level>(config, std::move(shared), state);
+  shared.truncated = truncated(config["prior"]);
+  if (shared.truncated) {
+    return open<bark::TruncatedChain>(config, std::move(shared), state);
+  }
+  return open<bark::SumChain>(config, std::move(shared), state);
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -90,7 +92,7 @@ SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   bark::Model shared = model(config, std::move(data), step);
   shared.classes = classes;
   if (shared.data.glm()) {
-    return open<bark::GlmFieldsLevel>(config, std::move(shared), state);
+    return open<bark::GlmFieldsChain>(config, std::move(shared), state);
   }
-  return open<bark::FieldsLevel>(config, std::move(shared), state);
+  return open<bark::FieldsChain>(config, std::move(shared), state);
 }

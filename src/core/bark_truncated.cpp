@@ -6,6 +6,5 @@
 #include "bark/truncated/truncated_draw.cpp"
 #include "bark/truncated/truncated_ellipse.cpp"
 #include "bark/truncated/truncated_kernels.cpp"
-#include "bark/truncated/truncated_level.cpp"
+#include "bark/truncated/truncated_chain.cpp"
 #include "bark/truncated/truncated_scales.cpp"
-#include "bark/truncated/truncated_sweep.cpp"

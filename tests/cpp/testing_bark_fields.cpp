@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "core/bark/fields/fields_level.hpp"
+#include "core/bark/fields/fields_chain.hpp"
 #include "core/bark/fields/fields_magnitude.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace kernelbayes;
 using bark::Fields;
-using bark::FieldsLevel;
+using bark::FieldsChain;
 using bark::State;
 using testing_r::squash;
 
@@ -65,14 +65,14 @@ void see(Fields& fields, bark::Classes& classes, const Eigen::MatrixXd& z) {
   fields.set_responses(z);
 }
 
-using Move = std::function<void(FieldsLevel&, bark::Classes&, Rng&)>;
+using Move = std::function<void(FieldsChain&, bark::Classes&, Rng&)>;
 
 const std::map<std::string, Move>& moves() {
-  using Level = FieldsLevel;
+  using Chain = FieldsChain;
   using bark::Classes;
-  const auto sweep = [](Level& l, bool full, Rng& r) {
+  const auto sweep = [](Chain& l, bool full, Rng& r) {
     bark::Counts counts;
-    l.sweep(full, false, counts, r);
+    l.sweep(full, 1, false, counts, r);
   };
   const auto magnitude = [](Fields& fields, std::vector<int> which, Rng& r) {
     bark::Magnitudes magnitudes(fields, r);
@@ -80,25 +80,24 @@ const std::map<std::string, Move>& moves() {
     magnitudes.finish(fields, r);
   };
   static const std::map<std::string, Move> all = {
-      {"latent",
-       [](Level& l, Classes&, Rng& r) { latent_move(l.fields(), r); }},
+      {"latent", [](Chain& l, Classes&, Rng& r) { latent_move(l.state(), r); }},
       {"latent_scale",
-       [](Level& l, Classes&, Rng& r) { latent_scale_move(l.fields(), r); }},
+       [](Chain& l, Classes&, Rng& r) { latent_scale_move(l.state(), r); }},
       {"latent_shift",
-       [](Level& l, Classes&, Rng& r) { latent_shift_move(l.fields(), r); }},
+       [](Chain& l, Classes&, Rng& r) { latent_shift_move(l.state(), r); }},
       {"magnitude",
-       [magnitude](Level& l, Classes&, Rng& r) {
-         magnitude(l.fields(), {static_cast<int>(r.index(3))}, r);
+       [magnitude](Chain& l, Classes&, Rng& r) {
+         magnitude(l.state(), {static_cast<int>(r.index(3))}, r);
        }},
       {"magnitude_all",
-       [magnitude](Level& l, Classes&, Rng& r) {
-         magnitude(l.fields(), {-1, 0, 2, -1, 1, 0, -1, 2}, r);
+       [magnitude](Chain& l, Classes&, Rng& r) {
+         magnitude(l.state(), {-1, 0, 2, -1, 1, 0, -1, 2}, r);
        }},
-      {"sweep", [sweep](Level& l, Classes&, Rng& r) { sweep(l, true, r); }},
-      {"single", [sweep](Level& l, Classes&, Rng& r) { sweep(l, false, r); }},
+      {"sweep", [sweep](Chain& l, Classes&, Rng& r) { sweep(l, true, r); }},
+      {"single", [sweep](Chain& l, Classes&, Rng& r) { sweep(l, false, r); }},
       // Geweke's test alternates: data given parameters, then a sweep.
-      {"geweke", [sweep](Level& l, Classes& c, Rng& r) {
-         see(l.fields(), c, simulate(l.fields(), true, r));
+      {"geweke", [sweep](Chain& l, Classes& c, Rng& r) {
+         see(l.state(), c, simulate(l.state(), true, r));
          sweep(l, true, r);
        }}};
   return all;
@@ -123,16 +122,16 @@ Rcpp::List bark_fields_invariance_cpp(Rcpp::List prior,
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     bark::Classes classes{std::vector<int>(x.rows(), 0), count};
-    FieldsLevel level(data, setting, classes, {1, amplitude});
-    level.draw_prior(rng);
-    see(level.fields(), classes, simulate(level.fields(), false, rng));
-    statistics(level.fields(), before.col(pair).data());
-    for (int i = 0; i < repeats; ++i) apply(level, classes, rng);
-    statistics(level.fields(), after.col(pair).data());
+    FieldsChain chain(data, setting, classes, {1, amplitude});
+    chain.draw_prior(rng);
+    see(chain.state(), classes, simulate(chain.state(), false, rng));
+    statistics(chain.state(), before.col(pair).data());
+    for (int i = 0; i < repeats; ++i) apply(chain, classes, rng);
+    statistics(chain.state(), after.col(pair).data());
     for (int i = 0; i < data.n(); ++i) {
-      const double own = level.fields()[classes.of_row[i]].response()[i];
+      const double own = chain.state()[classes.of_row[i]].response()[i];
       for (int k = 0; k < count; ++k) {
-        consistent = consistent && level.fields()[k].response()[i] <= own;
+        consistent = consistent && chain.state()[k].response()[i] <= own;
       }
     }
   }
@@ -153,20 +152,20 @@ Rcpp::List bark_fields_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     bark::Classes classes{std::vector<int>(x.rows(), 0), count}, second;
-    FieldsLevel one(data, setting, classes, {1, 1}),
+    FieldsChain one(data, setting, classes, {1, 1}),
         other(data, setting, classes, {1, t});
     one.draw_prior(rng);
-    see(one.fields(), classes, simulate(one.fields(), false, rng));
+    see(one.state(), classes, simulate(one.state(), false, rng));
     second = classes;
     do {
       other.draw_prior(rng);
-      see(other.fields(), second, simulate(other.fields(), false, rng));
+      see(other.state(), second, simulate(other.state(), false, rng));
     } while (second.of_row != classes.of_row);
-    statistics(one.fields(), before.col(pair).data());
-    statistics(other.fields(), before.col(pair).data() + rows);
-    exchange(one, other, rng);
-    statistics(one.fields(), after.col(pair).data());
-    statistics(other.fields(), after.col(pair).data() + rows);
+    statistics(one.state(), before.col(pair).data());
+    statistics(other.state(), before.col(pair).data() + rows);
+    bark::exchange(one.state(), {1, 1}, other.state(), {1, t}, rng);
+    statistics(one.state(), after.col(pair).data());
+    statistics(other.state(), after.col(pair).data() + rows);
   }
   return Rcpp::List::create(Rcpp::_["before"] = before,
                             Rcpp::_["after"] = after);
@@ -185,24 +184,24 @@ Rcpp::List bark_fields_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data data = bark_r::field_data(x);
   bark::Classes classes = bark_r::classes(labels, count);
-  FieldsLevel level(data, setting, classes, {1, 1});
+  FieldsChain chain(data, setting, classes, {1, 1});
   for (int k = 0; k < count; ++k) {
     std::vector<bark::Slot> slots;
     for (std::size_t j = 0; j < location.size(); ++j) {
       slots.push_back({location[j], 1, {varphi(j, k)}});
     }
-    level.fields()[k].assign(slots, log_lambda, std::vector<char>(x.cols(), 1),
-                             1);
+    chain.state()[k].assign(slots, log_lambda, std::vector<char>(x.cols(), 1),
+                            1);
   }
   Rng rng(seed);
-  draw_latent(level.fields(), rng);
+  draw_latent(chain.state(), rng);
   Rcpp::List out;
   for (int i = 0; i < sweeps; ++i) {
     for (const std::string& name : names) {
-      moves().at(name)(level, classes, rng);
+      moves().at(name)(chain, classes, rng);
     }
     Eigen::MatrixXd z(data.n(), count);
-    for (int k = 0; k < count; ++k) z.col(k) = level.fields()[k].response();
+    for (int k = 0; k < count; ++k) z.col(k) = chain.state()[k].response();
     out.push_back(z);
   }
   return out;

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/bark/coefficients/moves_of_one.hpp"
-#include "core/bark/glm/glm_level.hpp"
+#include "core/bark/glm/glm_chain.hpp"
 #include "core/bark/moves/moves.hpp"
 #include "glm_statistics.hpp"
 #include "glue/bark_from_r.hpp"

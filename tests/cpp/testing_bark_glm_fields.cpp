@@ -16,7 +16,6 @@ namespace {
 
 using namespace kernelbayes;
 using bark::GlmFields;
-using bark::GlmFieldsLevel;
 
 std::vector<double> statistics(const GlmFields& fields) {
   std::vector<double> out{testing_r::squash(fields.log_likelihood())};
@@ -39,31 +38,18 @@ std::vector<int> draw_classes(const GlmFields& fields, Rng& rng) {
   return out;
 }
 
-const std::map<std::string, std::function<void(GlmFieldsLevel&, Rng&)>> kMoves{
+const std::map<std::string, std::function<void(GlmFields&, Rng&)>> kMoves{
     {"field",
-     [](GlmFieldsLevel& level, Rng& rng) {
+     [](GlmFields& fields, Rng& rng) {
        bark::Counts counts;
-       const int k = static_cast<int>(rng.index(level.fields().size()));
-       level.fields().sweep(k, 2, counts, rng);
+       const int k = static_cast<int>(rng.index(fields.size()));
+       fields.sweep(k, 2, counts, rng);
      }},
-    {"shift",
-     [](GlmFieldsLevel& level, Rng& rng) { level.fields().shift_linear(rng); }},
-    {"sweep", [](GlmFieldsLevel& level, Rng& rng) {
+    {"shift", [](GlmFields& fields, Rng& rng) { fields.shift_linear(rng); }},
+    {"sweep", [](GlmFields& fields, Rng& rng) {
        bark::Counts counts;
-       level.sweep({0, 0}, counts, rng);
+       fields.sweep(bark::kernel_rounds(fields[0].prior()), counts, rng);
      }}};
-
-bark::Model fields_model(const Rcpp::List& terms, const Rcpp::List& prior,
-                         const Eigen::MatrixXd& x, int count) {
-  bark::Model out;
-  out.prior = bark_r::prior(prior);
-  out.data = bark_r::field_data(x, Eigen::VectorXd::Ones(x.rows()),
-                                bark::family("binomial_logit"));
-  out.data.terms = bark_r::terms(terms);
-  out.data.terms.add_slopes(x, out.prior.slope_scale);
-  out.classes = {std::vector<int>(x.rows(), 0), count};
-  return out;
-}
 
 }  // namespace
 
@@ -74,19 +60,22 @@ Rcpp::List bark_glm_fields_pairs_cpp(Rcpp::List terms, Rcpp::List prior,
                                      const Eigen::MatrixXd& x, int count,
                                      std::string move, int turns, int pairs,
                                      int seed, bool again) {
-  const bark::Model model = fields_model(terms, prior, x, count);
+  const bark::Prior setting = bark_r::prior(prior);
+  bark::Data data = bark_r::field_data(x, Eigen::VectorXd::Ones(x.rows()),
+                                       bark::family("binomial_logit"));
+  data.terms = bark_r::terms(terms);
+  data.terms.add_slopes(x, setting.slope_scale);
   const auto& apply = kMoves.at(move);
   testing_r::Pairs out;
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
-    GlmFieldsLevel level(model, 0, rng);
-    GlmFields& fields = level.fields();
+    GlmFields fields(data, setting, {std::vector<int>(x.rows(), 0), count});
     fields.draw_prior(rng);
     fields.set_classes(draw_classes(fields, rng));
     const std::vector<double> first = statistics(fields);
     for (int turn = 0; turn < turns; ++turn) {
       if (again && turn > 0) fields.set_classes(draw_classes(fields, rng));
-      apply(level, rng);
+      apply(fields, rng);
     }
     const std::vector<double> last = statistics(fields);
     out.put(pair, pairs, first, last);

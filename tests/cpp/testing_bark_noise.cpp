@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/bark/glm/varying_level.hpp"
+#include "core/bark/glm/varying.hpp"
 #include "core/bark/moves/moves.hpp"
 #include "glue/bark_from_r.hpp"
 #include "pairs.hpp"

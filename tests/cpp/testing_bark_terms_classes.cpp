@@ -4,7 +4,7 @@
 
 #include "bark_moves.hpp"
 #include "core/bark/chain/sweep.hpp"
-#include "core/bark/fields/fields_level.hpp"
+#include "core/bark/fields/fields_chain.hpp"
 #include "core/bark/fields/fields_magnitude.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
@@ -13,7 +13,7 @@
 namespace {
 
 using namespace kernelbayes;
-using bark::FieldsLevel;
+using bark::FieldsChain;
 using bark::State;
 using bark::TermValues;
 using testing_r::squash;
@@ -153,9 +153,9 @@ Numbers class_statistics(const State& state) {
 void simulate(State& state, bark::Data& data, bool again, Rng& rng) {
   const Eigen::VectorXd z = with_noise(draw_mean(state, again, rng), rng);
   data.y = z.unaryExpr([&state](double value) {
-    int level = 1;
-    while (value > state.cuts()[level]) ++level;
-    return state.data().ordered() ? double(level) : 2.0 * level - 3;
+    int chain = 1;
+    while (value > state.cuts()[chain]) ++chain;
+    return state.data().ordered() ? double(chain) : 2.0 * chain - 3;
   });
   set_latent(state, z);
 }
@@ -170,13 +170,13 @@ void fixed(State& state, const std::string& move, Rng& rng) {
 // Fields
 // ------------------------------------------------------------------------
 
-Numbers field_statistics(const FieldsLevel& level) {
+Numbers field_statistics(const FieldsChain& chain) {
   Numbers out;
-  for (int k = 0; k < level.fields().size(); ++k) {
-    add_kernels(level.fields()[k], out);
-    add_terms(level.fields()[k], out);
+  for (int k = 0; k < chain.state().size(); ++k) {
+    add_kernels(chain.state()[k], out);
+    add_terms(chain.state()[k], out);
   }
-  out.push_back(level.fields().label(0) == 0);
+  out.push_back(chain.state().label(0) == 0);
   return out;
 }
 
@@ -351,20 +351,20 @@ Rcpp::List bark_terms_fields_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     bark::Classes classes{std::vector<int>(x.rows(), 0), count};
-    FieldsLevel level(data, setting, classes, {1, 1});
-    level.draw_prior(rng);
-    simulate(level.fields(), classes, false, rng);
-    out.before(pair, field_statistics(level));
+    FieldsChain chain(data, setting, classes, {1, 1});
+    chain.draw_prior(rng);
+    simulate(chain.state(), classes, false, rng);
+    out.before(pair, field_statistics(chain));
     for (int i = 0; i < repeats; ++i) {
-      if (redraw) simulate(level.fields(), classes, true, rng);
+      if (redraw) simulate(chain.state(), classes, true, rng);
       if (move == "full" || move == "single") {
-        level.sweep(move == "full", false, counts, rng);
+        chain.sweep(move == "full", 1, false, counts, rng);
       } else {
-        fixed(level.fields(), move, rng);
+        fixed(chain.state(), move, rng);
       }
     }
-    out.after(pair, field_statistics(level));
-    wrong += misplaced(level.fields());
+    out.after(pair, field_statistics(chain));
+    wrong += misplaced(chain.state());
   }
   return out.list(wrong);
 }

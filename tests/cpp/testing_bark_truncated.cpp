@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bark_moves.hpp"
-#include "core/bark/truncated/truncated_sweep.hpp"
+#include "core/bark/truncated/truncated_chain.hpp"
 #include "glue/bark_from_r.hpp"
 #include "squash.hpp"
 
@@ -152,7 +152,7 @@ Rcpp::List bark_truncated_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                   bark::family(family)};
   Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
   bark::TruncatedSweep sweep(setting, data.p());
-  bark::TruncatedCounts counts;
+  bark::Counts counts;
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     State state(data, setting);

@@ -32,6 +32,13 @@ Counts::Counts(const Model& model) {
   const auto none = [this](MoveKind first, MoveKind last) {
     std::fill(exists.begin() + first, exists.begin() + last + 1, false);
   };
+  if (model.truncated) {
+    none(kGather, kVarphi);
+    none(kNoise, kNoise);
+    none(kCuts, kCoefficientEllipse);
+    return;
+  }
+  none(kCoefficient, kEllipse);
   if (prior.pooled) none(kScalePair, kScalePair);
   if (model.data.glm()) {
     none(kGather, kVarphi);
@@ -52,47 +59,59 @@ Counts::Counts(const Model& model) {
 }
 
 void Draws::transfer(Archive& archive) {
+  const Data& data = model->data;
   kernels.transfer(archive, model->prior);
   archive("noise", noise);
   archive("log_likelihood", log_likelihood, Want::anything());
-  if (model->data.ordered()) archive("cuts", cuts);
+  if (data.glm()) archive("parameters", parameters);
+  if (data.family->cuts) archive("cuts", cuts);
   if (model->prior.df.size() > 1) archive("df", df);
-  if (model->data.terms.any()) terms.transfer(archive);
+  if (data.glm() || data.terms.any()) terms.transfer(archive);
+  if (!model->varying.any) return;
+  archive.within("varying", [this](Archive& list) {
+    noise_kernels.transfer(list, model->varying.prior);
+    list("intercept", intercept);
+  });
 }
 
-Level::Level(const Model& model, int index, Rng& rng)
+SumChain::SumChain(const Model& model, const Rung& rung)
     : model_(&model),
-      index_(index),
       state_(model.data, model.prior),
       sweep_(model.prior, model.data) {
-  state_.set_amplitude(rung().amplitude);
-  if (model.prior_only) {
-    draw_prior(state_, rng);
-    draw_prior_cuts(state_, rng);
-    draw_prior_df(state_, rng);
-    draw_prior_terms(state_, rng);
-  } else {
-    draw_start(state_, rng);
-  }
+  state_.set_amplitude(rung.amplitude);
 }
 
-void Level::sweep(const Turn& turn, Counts& counts, Rng& rng) {
+void SumChain::draw_prior(Rng& rng) {
+  bark::draw_prior(state_, rng);
+  draw_prior_cuts(state_, rng);
+  draw_prior_df(state_, rng);
+  draw_prior_terms(state_, rng);
+}
+
+// Not in the constructor: a sampler that goes on needs no start, and chains are
+// opened one by one.
+void SumChain::start(const Turn& turn, Rng& rng) {
+  if (turn.time == 0 && !model_->prior_only) start_on_subset(state_, rng);
+}
+
+void SumChain::sweep(const Turn& turn, const Rung& rung, Counts& counts,
+                     Rng& rng) {
   // Now and then recovers the accuracy that updates lose.
   constexpr int kRefresh = 1000;
-  // Not in the constructor: a sampler that goes on needs no start, and chains
-  // are opened one by one.
-  if (turn.time == 0 && !model_->prior_only) start_on_subset(state_, rng);
-  if (model_->ladder && index_ == 0) {
-    sweep_.lowest(state_, turn.adapts(), rng);
-  } else if (model_->full) {
-    sweep_.full(state_, rung().power, turn.adapts(), counts, rng);
-  } else {
-    if (turn.time % kRefresh == 0) state_.refresh();
-    sweep_.single(state_, rung().power, turn.adapts(), counts, rng);
+  start(turn, rng);
+  if (model_->full) {
+    return sweep_.full(state_, rung.power, turn.adapts(), counts, rng);
   }
+  if (turn.time % kRefresh == 0) state_.refresh();
+  sweep_.single(state_, rung.power, turn.adapts(), counts, rng);
 }
 
-void Level::record(Draws& draws, Rng& rng) const {
+void SumChain::lowest(const Turn& turn, Rng& rng) {
+  start(turn, rng);
+  sweep_.lowest(state_, turn.adapts(), rng);
+}
+
+void SumChain::record(Draws& draws, Rng& rng) const {
   const Data& data = model_->data;
   const Eigen::VectorXd beta =
       draws.kernels.record(state_, model_->prior_only, rng);
@@ -110,8 +129,8 @@ void Level::record(Draws& draws, Rng& rng) const {
 }
 
 // The log likelihood given a draw of the terms, too.
-double Level::record_terms(Draws& draws, const Eigen::VectorXd& beta,
-                           Rng& rng) const {
+double SumChain::record_terms(Draws& draws, const Eigen::VectorXd& beta,
+                              Rng& rng) const {
   const Eigen::VectorXd residuals =
       draws.terms.record(state_, beta, model_->prior_only, rng);
   if (!state_.data().latent()) return noise_log_likelihood(state_, residuals);
@@ -119,17 +138,9 @@ double Level::record_terms(Draws& draws, const Eigen::VectorXd& beta,
                               state_.response_model().explained(residuals));
 }
 
-double Level::observe() const {
-  return tempered(state_, model_->rungs[index_ + 1]) - tempered(state_, rung());
-}
-
-void Level::transfer(Archive& archive) {
+void SumChain::transfer(Archive& archive) {
   state_.transfer(archive, !model_->full);
   archive.within("steps", [this](Archive& list) { sweep_.transfer(list); });
-}
-
-bool exchange(Level& one, Level& other, Rng& rng) {
-  return exchange(one.state_, one.rung(), other.state_, other.rung(), rng);
 }
 
 }  // namespace kernelbayes::bark

@@ -15,6 +15,10 @@ const char* move_name(int kind) {
                                                 "copies",
                                                 "rescale",
                                                 "varphi",
+                                                "coefficient",
+                                                "walk",
+                                                "sign",
+                                                "ellipse",
                                                 "scale_all",
                                                 "scale_one",
                                                 "scale_refresh",
@@ -70,17 +74,9 @@ double tempered(const State& state, const Rung& rung) {
   return rung.power * state.log_likelihood_at(rung.amplitude);
 }
 
-bool exchange(State& one, const Rung& at_one, State& other,
-              const Rung& at_other, Rng& rng) {
-  const double log_ratio = tempered(one, at_other) + tempered(other, at_one) -
-                           tempered(one, at_one) - tempered(other, at_other);
-  if (!accept(log_ratio, rng)) return false;
-  std::swap(one, other);
-  if (at_one.amplitude != at_other.amplitude) {
-    one.set_amplitude(at_one.amplitude);
-    other.set_amplitude(at_other.amplitude);
-  }
-  return true;
+void enter(State& state, const Rung& rung, Rng&) {
+  if (state.amplitude() == rung.amplitude) return;
+  state.set_amplitude(rung.amplitude);
 }
 
 int kernel_rounds(const Prior& prior) {
@@ -112,7 +108,11 @@ bool Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
   kernels(state, power, counts, rng);
   // With their own scales most candidates are far from what the data want.
   if (!state.prior().own_scales) gather(state, power, counts, rng);
-  scales(state, power, adapt, counts, rng);
+  if (state.prior().own_scales) {
+    own_scales(state, power, counts, rng);
+  } else {
+    shared_scales(state, power, scales_, adapt, steps_, counts, rng);
+  }
   directions(state, power, adapt, counts, rng);
   return false;
 }
@@ -156,20 +156,6 @@ void Sweep::gather(State& state, double power, Counts& counts, Rng& rng) {
   }
 }
 
-void Sweep::scales(State& state, double power, bool adapt, Counts& counts,
-                   Rng& rng) {
-  if (state.prior().own_scales) return own_scales(state, power, counts, rng);
-  scale_all(state, power, adapt, counts, rng);
-  for (int i = 0; i < scales_; ++i) scale_one(state, power, adapt, counts, rng);
-  if (!state.prior().equal()) {
-    counts.note(kScaleRefresh, scale_refresh_move(state, power, rng));
-    counts.note(kScalePair, scale_pair_move(state, power, rng));
-  }
-  if (!state.prior().selects()) return;
-  counts.note(kFlip, flip_move(state, power, rng));
-  counts.note(kSwap, swap_move(state, power, rng));
-}
-
 // Half as many as births and deaths: twice as many took longer, and changed
 // neither errors nor densities of the nine sets of `tuning` in the league.
 void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
@@ -184,24 +170,6 @@ void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
     counts.note(kClusterLeave, leave_move(state, power, random_step(rng), rng));
   }
   concentration_move(state, rng);
-}
-
-void Sweep::scale_all(State& state, double power, bool adapt, Counts& counts,
-                      Rng& rng) {
-  const double length = steps_.all.length();
-  const bool moved = scale_all_move(state, power, length, rng);
-  counts.note(kScaleAll, moved);
-  if (adapt) steps_.all.adapt(moved);
-}
-
-void Sweep::scale_one(State& state, double power, bool adapt, Counts& counts,
-                      Rng& rng) {
-  if (state.n_included() == 0) return;
-  const int l = choose_included(state, rng);
-  Steps::One& step = steps_.scales[l];
-  const bool moved = scale_one_move(state, l, power, step.length(), rng);
-  counts.note(kScaleOne, moved);
-  if (adapt) step.adapt(moved);
 }
 
 void Sweep::directions(State& state, double power, bool adapt, Counts& counts,
@@ -219,16 +187,14 @@ void Sweep::rotate(State& state, double power, bool adapt, Counts& counts,
   Steps::One& step = steps_.directions[l];
   const double length = std::min(step.length(), kLongest);
   const bool moved = rotate_move(state, l, power, length, rng);
-  counts.note(kRotate, moved);
-  if (adapt) step.adapt(moved);
+  counts.note(kRotate, moved, step, adapt);
 }
 
 void Sweep::noise(State& state, double power, bool adapt, Counts& counts,
                   Rng& rng) {
   if (state.data().latent()) return;
   const bool moved = noise_move(state, power, steps_.noise.length(), rng);
-  counts.note(kNoise, moved);
-  if (adapt) steps_.noise.adapt(moved);
+  counts.note(kNoise, moved, steps_.noise, adapt);
 }
 
 // Numbers have their noise drawn with the terms. Moves of latent responses are
@@ -271,8 +237,7 @@ void Sweep::latent(State& state, bool adapt, Counts& counts, Rng& rng) {
   latent_scale_move(state, rng);
   if (state.size() > 0) {
     const bool moved = magnitude_move(state, steps_.magnitude.length(), rng);
-    counts.note(kMagnitude, moved);
-    if (adapt) steps_.magnitude.adapt(moved);
+    counts.note(kMagnitude, moved, steps_.magnitude, adapt);
   }
   cuts(state, adapt, counts, rng);
 }
@@ -282,8 +247,7 @@ void Sweep::cuts(State& state, bool adapt, Counts& counts, Rng& rng) {
   for (const Steps::One& step : steps_.cuts) lengths.push_back(step.length());
   const std::vector<char> moved = cuts_move(state, lengths, rng);
   for (std::size_t k = 0; k < moved.size(); ++k) {
-    counts.note(kCuts, moved[k]);
-    if (adapt) steps_.cuts[k].adapt(moved[k]);
+    counts.note(kCuts, moved[k], steps_.cuts[k], adapt);
   }
 }
 
@@ -320,9 +284,9 @@ void Sweep::single_kernels(State& state, double power, bool adapt,
     if (state.prior().own_scales) {
       own_scales(state, power, counts, rng);
     } else if (scales_ > 0) {
-      scale_one(state, power, adapt, counts, rng);
+      scale_one(state, power, adapt, steps_, counts, rng);
     } else {
-      scale_all(state, power, adapt, counts, rng);
+      scale_all(state, power, adapt, steps_, counts, rng);
     }
     if (state.prior().selects() && !state.prior().own_scales) {
       counts.note(kFlip, flip_move(state, power, rng));

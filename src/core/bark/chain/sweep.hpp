@@ -15,6 +15,10 @@ enum MoveKind {
   kCopies,
   kRescale,
   kVarphi,
+  kCoefficient,  // this and the next three: of the truncation approximation
+  kWalk,
+  kSign,
+  kEllipse,
   kScaleAll,
   kScaleOne,
   kScaleRefresh,
@@ -48,14 +52,6 @@ struct Model;
 /// How often a sweep tries each move of one kernel.
 int kernel_rounds(const Prior& prior);
 
-/// Of the moves that a model has.
-struct Counts : MoveCounts<MoveKind, kMoveKinds> {
-  Counts() = default;
-  explicit Counts(const Model& model);
-  void note_exchange(bool exchanged) { note(kTemperature, exchanged); }
-  void transfer(Archive& archive) { MoveCounts::transfer(archive, &move_name); }
-};
-
 /// Step lengths on the log scale, adapted towards the best acceptance rate in
 /// one dimension.
 struct Steps {
@@ -82,6 +78,20 @@ struct Steps {
                        std::vector<One>& steps);
 };
 
+/// Of the moves that a model has.
+struct Counts : MoveCounts<MoveKind, kMoveKinds> {
+  Counts() = default;
+  explicit Counts(const Model& model);
+  using MoveCounts::note;
+  /// A move with a step, which adapts in the warmup.
+  void note(MoveKind kind, bool moved, Steps::One& step, bool adapt) {
+    note(kind, moved);
+    if (adapt) step.adapt(moved);
+  }
+  void note_exchange(bool exchanged) { note(kTemperature, exchanged); }
+  void transfer(Archive& archive) { MoveCounts::transfer(archive, &move_name); }
+};
+
 /// A point between prior and posterior: the likelihood raised to a power or,
 /// for latent responses and row weights, a reduced amplitude of the function,
 /// which leaves a normalised model of the responses, (B60), so that they are
@@ -96,9 +106,63 @@ struct Rung {
 /// log of the likelihood of a state at a rung, raised to the rung's power.
 double tempered(const State& state, const Rung& rung);
 
+/// A state that comes from another rung.
+void enter(State& state, const Rung& rung, Rng& rng);
+
 /// Proposes to exchange the states of two rungs: (B61).
-bool exchange(State& one, const Rung& at_one, State& other,
-              const Rung& at_other, Rng& rng);
+template <class S>
+bool exchange(S& one, const Rung& at_one, S& other, const Rung& at_other,
+              Rng& rng) {
+  const double log_ratio = tempered(one, at_other) + tempered(other, at_one) -
+                           tempered(one, at_one) - tempered(other, at_other);
+  if (!accept(log_ratio, rng)) return false;
+  std::swap(one, other);
+  enter(one, at_one, rng);
+  enter(other, at_other, rng);
+  return true;
+}
+
+/// Of scales of all kernels, or of one: the moves without a length.
+template <class S>
+void scales_without_step(S& state, double power, Counts& counts, Rng& rng) {
+  if (!state.prior().equal()) {
+    counts.note(kScaleRefresh, scale_refresh_move(state, power, rng));
+    counts.note(kScalePair, scale_pair_move(state, power, rng));
+  }
+  if (!state.prior().selects()) return;
+  counts.note(kFlip, flip_move(state, power, rng));
+  counts.note(kSwap, swap_move(state, power, rng));
+}
+
+/// Scales of all kernels of a State or a TruncatedState: all by one factor, and
+/// one of them.
+template <class S>
+void scale_all(S& state, double power, bool adapt, Steps& steps, Counts& counts,
+               Rng& rng) {
+  const bool moved = scale_all_move(state, power, steps.all.length(), rng);
+  counts.note(kScaleAll, moved, steps.all, adapt);
+}
+
+template <class S>
+void scale_one(S& state, double power, bool adapt, Steps& steps, Counts& counts,
+               Rng& rng) {
+  if (state.n_included() == 0) return;
+  const int l = choose_included(state, rng);
+  Steps::One& step = steps.scales[l];
+  const bool moved = scale_one_move(state, l, power, step.length(), rng);
+  counts.note(kScaleOne, moved, step, adapt);
+}
+
+/// All of their moves, those of one scale `times` times.
+template <class S>
+void shared_scales(S& state, double power, int times, bool adapt, Steps& steps,
+                   Counts& counts, Rng& rng) {
+  scale_all(state, power, adapt, steps, counts, rng);
+  for (int i = 0; i < times; ++i) {
+    scale_one(state, power, adapt, steps, counts, rng);
+  }
+  scales_without_step(state, power, counts, rng);
+}
 
 /// Does a sweep move kernels given the coefficients of the others, see Backfit?
 /// With many rows, for numeric responses whose kernels have their own scales.
@@ -147,15 +211,10 @@ class Sweep {
   static int backfit_rounds(int kernels);
   void give(Backfit& fit, State& state, Rng& rng);
   void gather(State& state, double power, Counts& counts, Rng& rng);
-  void scales(State& state, double power, bool adapt, Counts& counts, Rng& rng);
   void kernels(OpenState& open, Counts& counts, Rng& rng);
   void scales(OpenState& open, bool flip, Counts& counts, Rng& rng);
   void trajectory(OpenState& open, bool adapt, Counts& counts, Rng& rng);
   void own_scales(State& state, double power, Counts& counts, Rng& rng);
-  void scale_all(State& state, double power, bool adapt, Counts& counts,
-                 Rng& rng);
-  void scale_one(State& state, double power, bool adapt, Counts& counts,
-                 Rng& rng);
   void directions(State& state, double power, bool adapt, Counts& counts,
                   Rng& rng);
   void rotate(State& state, double power, bool adapt, Counts& counts, Rng& rng);

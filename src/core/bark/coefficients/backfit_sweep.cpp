@@ -29,12 +29,7 @@ bool Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {
   if (rounds_ == 0 || adapt) rounds_ = backfit_rounds(state.size());
   Backfit fit(state, rng);
   if (!fit.ok()) return false;
-  for (int i = 0; i < rounds_; ++i) {
-    counts.note(kBirthDeath, birth_death_move(fit, rng));
-    counts.note(kRelocate, relocate_move(fit, rng));
-    counts.note(kLocal, local_move(fit, rng));
-    if (i % 2 == 0) scales_of_one(fit, 1, counts, rng);
-  }
+  moves_of_one(fit, rounds_, counts, rng);
   give(fit, state, rng);
   if (state.prior().pooled) move_pool(state, 1, counts, rng);
   return true;

@@ -68,16 +68,22 @@ inline double random_step(Rng& rng) { return std::exp2(1 - 3 * rng.uniform()); }
 /// All moves of scales of one kernel.
 template <class S>
 void scales_of_one(S& state, double power, Counts& counts, Rng& rng) {
-  const Prior& prior = state.prior();
   counts.note(kScaleAll, scale_all_move(state, power, random_step(rng), rng));
-  if (!prior.equal()) {
+  if (!state.prior().equal()) {
     counts.note(kScaleOne, scale_any_move(state, power, random_step(rng), rng));
-    counts.note(kScaleRefresh, scale_refresh_move(state, power, rng));
-    counts.note(kScalePair, scale_pair_move(state, power, rng));
   }
-  if (!prior.selects()) return;
-  counts.note(kFlip, flip_move(state, power, rng));
-  counts.note(kSwap, swap_move(state, power, rng));
+  scales_without_step(state, power, counts, rng);
+}
+
+/// All moves of one kernel of a Backfit or a GlmState.
+template <class S>
+void moves_of_one(S& state, int rounds, Counts& counts, Rng& rng) {
+  for (int i = 0; i < rounds; ++i) {
+    counts.note(kBirthDeath, birth_death_move(state, rng));
+    counts.note(kRelocate, relocate_move(state, rng));
+    counts.note(kLocal, local_move(state, rng));
+    if (i % 2 == 0) scales_of_one(state, 1, counts, rng);
+  }
 }
 
 /// The common part of pooled scales.

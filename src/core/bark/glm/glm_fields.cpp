@@ -2,10 +2,9 @@
 #include "glm_fields.hpp"
 
 #include <cmath>
-#include <stdexcept>
 
 #include "core/archive.hpp"
-#include "glm_level.hpp"
+#include "glm_chain.hpp"
 #include "logistic.hpp"
 
 namespace kernelbayes::bark {
@@ -83,6 +82,11 @@ void GlmFields::sweep(int k, int rounds, Counts& counts, Rng& rng) {
   glm_sweep(fields_[k], rounds, counts, rng);
 }
 
+void GlmFields::sweep(int rounds, Counts& counts, Rng& rng) {
+  for (int k = 0; k < size(); ++k) sweep(k, rounds, counts, rng);
+  shift_linear(rng);
+}
+
 // (B138); all prior means are 0.
 void GlmFields::shift_linear(Rng& rng) {
   const Eigen::Index q = data_->terms.linear.cols();
@@ -123,31 +127,18 @@ void GlmFields::transfer(Archive& archive) {
                [this](Archive& field, auto k) { fields_[k].transfer(field); });
 }
 
-GlmFieldsLevel::GlmFieldsLevel(const Model& model, int, Rng& rng)
-    : model_(&model), fields_(model.data, model.prior, model.classes) {
-  if (model.prior_only) fields_.draw_prior(rng);
-}
-
-void GlmFieldsLevel::sweep(const Turn&, Counts& counts, Rng& rng) {
+void GlmFieldsChain::sweep(const Turn&, const Rung&, Counts& counts, Rng& rng) {
   if (model_->prior_only) return fields_.draw_prior(rng);
-  const int rounds = kernel_rounds(model_->prior);
-  for (int k = 0; k < fields_.size(); ++k) {
-    fields_.sweep(k, rounds, counts, rng);
-  }
-  fields_.shift_linear(rng);
+  fields_.sweep(kernel_rounds(model_->prior), counts, rng);
 }
 
-void GlmFieldsLevel::record(Draws& draws, Rng&) const {
+void GlmFieldsChain::record(Draws& draws, Rng&) const {
   for (int k = 0; k < fields_.size(); ++k) {
     draws.fields[k].record(fields_[k]);
     draws.terms[k].add(model_->data.terms, fields_[k].terms(),
                        fields_[k].kernel_mean());
   }
   draws.log_likelihood.push_back(fields_.log_likelihood());
-}
-
-double GlmFieldsLevel::observe() const {
-  throw std::logic_error("this sampler has no ladder");
 }
 
 }  // namespace kernelbayes::bark

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/bark/fields/fields_level.hpp"
+#include "core/bark/fields/fields_chain.hpp"
 #include "glm_state.hpp"
 
 namespace kernelbayes::bark {
@@ -24,6 +24,8 @@ class GlmFields {
 
   /// All moves of field k given the other fields.
   void sweep(int k, int rounds, Counts& counts, Rng& rng);
+  /// Those of all fields.
+  void sweep(int rounds, Counts& counts, Rng& rng);
   /// Adds the same to the linear coefficients of all fields, which changes no
   /// probability: from their prior given their differences.
   void shift_linear(Rng& rng);
@@ -43,21 +45,19 @@ class GlmFields {
   std::vector<FieldLikelihood*> likelihoods_;  // of the fields, which own them
 };
 
-/// The counterpart of FieldsLevel. There are no rungs.
-class GlmFieldsLevel {
+/// The chain of several classes with a logit link.
+class GlmFieldsChain {
  public:
-  using Model = bark::Model;
   using Draws = FieldsDraws;
-  using Counts = bark::Counts;
+  static constexpr bool kRungs = false;
 
-  GlmFieldsLevel(const Model& model, int index, Rng& rng);
-  void sweep(const Turn& turn, Counts& counts, Rng& rng);
+  GlmFieldsChain(const Model& model, const Rung&)
+      : model_(&model), fields_(model.data, model.prior, model.classes) {}
+  void draw_start(Rng&) {}
+  void draw_prior(Rng& rng) { fields_.draw_prior(rng); }
+  void sweep(const Turn& turn, const Rung&, Counts& counts, Rng& rng);
   void record(Draws& draws, Rng& rng) const;
-  double observe() const;
   void transfer(Archive& archive) { fields_.transfer(archive); }
-  friend bool exchange(GlmFieldsLevel&, GlmFieldsLevel&, Rng&) { return false; }
-
-  GlmFields& fields() { return fields_; }
 
  private:
   const Model* model_;

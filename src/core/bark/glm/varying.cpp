@@ -1,10 +1,8 @@
-#include "varying_level.hpp"
-
-#include <stdexcept>
+#include "varying.hpp"
 
 #include "core/archive.hpp"
 #include "core/bark/moves/moves.hpp"
-#include "glm_level.hpp"
+#include "glm_chain.hpp"
 #include "kernelbayes/constants.hpp"
 #include "logistic.hpp"
 
@@ -164,35 +162,15 @@ void VaryingState::transfer(Archive& archive) {
   if (archive.reading()) tell_mean();
 }
 
-void VaryingDraws::transfer(Archive& archive) {
-  kernels.transfer(archive, model->prior);
-  archive("noise", noise);
-  archive("log_likelihood", log_likelihood, Want::anything());
-  if (model->prior.df.size() > 1) archive("df", df);
-  if (model->data.terms.any()) terms.transfer(archive);
-  archive.within("varying", [this](Archive& list) {
-    noise_kernels.transfer(list, model->varying.prior);
-    list("intercept", intercept);
-  });
-}
-
-VaryingLevel::VaryingLevel(const Model& model, int, Rng& rng)
-    : model_(&model), state_(model.data, model.prior, model.varying) {
-  if (model.prior_only) {
-    state_.draw_prior(rng);
-  } else {
-    state_.draw_start(rng);
-  }
-}
-
-void VaryingLevel::sweep(const Turn& turn, Counts& counts, Rng& rng) {
+void VaryingChain::sweep(const Turn& turn, const Rung&, Counts& counts,
+                         Rng& rng) {
   if (model_->prior_only) {
     return state_.sweep_prior(turn.adapts(), counts, rng);
   }
   state_.sweep(turn.time == 0, turn.adapts(), counts, rng);
 }
 
-void VaryingLevel::record(Draws& draws, Rng& rng) const {
+void VaryingChain::record(Draws& draws, Rng& rng) const {
   const State& mean = state_.mean();
   const bool prior_only = model_->prior_only;
   const Eigen::VectorXd beta = draws.kernels.record(mean, prior_only, rng);
@@ -210,10 +188,6 @@ void VaryingLevel::record(Draws& draws, Rng& rng) const {
   }
   draws.log_likelihood.push_back(
       state_.log_likelihood(unweighted(mean, residuals)));
-}
-
-double VaryingLevel::observe() const {
-  throw std::logic_error("this sampler has no ladder");
 }
 
 }  // namespace kernelbayes::bark

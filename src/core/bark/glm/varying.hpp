@@ -52,31 +52,19 @@ class VaryingState {
   Eigen::VectorXd omega_;
 };
 
-/// Those of Draws without a noise that is the same everywhere: `noise` is 1
-/// over the mean of exp(g); with the kernels of g and its intercept.
-struct VaryingDraws {
-  explicit VaryingDraws(const Model& model) : model(&model) {}
-  void transfer(Archive& archive);
-
-  const Model* model;
-  KernelDraws kernels, noise_kernels;
-  TermDraws terms;
-  std::vector<double> noise, log_likelihood, intercept, df;
-};
-
-/// The counterpart of Level for noise that varies. There are no rungs.
-class VaryingLevel {
+/// The chain of noise that varies.
+class VaryingChain {
  public:
-  using Model = bark::Model;
-  using Draws = VaryingDraws;
-  using Counts = bark::Counts;
+  using Draws = bark::Draws;
+  static constexpr bool kRungs = false;
 
-  VaryingLevel(const Model& model, int index, Rng& rng);
-  void sweep(const Turn& turn, Counts& counts, Rng& rng);
+  VaryingChain(const Model& model, const Rung&)
+      : model_(&model), state_(model.data, model.prior, model.varying) {}
+  void draw_start(Rng& rng) { state_.draw_start(rng); }
+  void draw_prior(Rng& rng) { state_.draw_prior(rng); }
+  void sweep(const Turn& turn, const Rung&, Counts& counts, Rng& rng);
   void record(Draws& draws, Rng& rng) const;
-  double observe() const;
   void transfer(Archive& archive) { state_.transfer(archive); }
-  friend bool exchange(VaryingLevel&, VaryingLevel&, Rng&) { return false; }
 
  private:
   const Model* model_;
