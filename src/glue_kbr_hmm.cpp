@@ -8,16 +8,10 @@ namespace kbr = kernelbayes::kbr;
 
 namespace {
 
-Rcpp::List to_r(const kbr::Posterior& posterior) {
-  return Rcpp::List::create(Rcpp::Named("a") = posterior.a,
+Rcpp::List to_r(const kbr::Posterior& posterior, const char* name) {
+  return Rcpp::List::create(Rcpp::Named(name) = posterior.a,
                             Rcpp::Named("features") = posterior.features,
                             Rcpp::Named("sum") = posterior.sum);
-}
-
-Rcpp::List to_r(const kbr::Backward& step) {
-  return Rcpp::List::create(Rcpp::Named("z") = step.z,
-                            Rcpp::Named("features") = step.features,
-                            Rcpp::Named("sum") = step.sum);
 }
 
 }  // namespace
@@ -37,7 +31,7 @@ Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
   require(
       p.rows() == b.rows() && p.cols() == c.size() && b.cols() == phi.size(),
       "features disagree");
-  return to_r(kbr::update(p, b, c, phi, delta, squared));
+  return to_r(kbr::update(p, b, c, phi, delta, squared), "a");
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -50,7 +44,7 @@ Rcpp::List hmm_update_by_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& t,
   require(v.rows() == x && v.cols() == y && t.cols() == x && u.cols() == y &&
               t.rows() == y * (y + 1) / 2 && u.rows() == x * (x + 1) / 2,
           "moments disagree");
-  return to_r(kbr::update_by_moments(t, u, v, c, phi, delta));
+  return to_r(kbr::update_by_moments(t, u, v, c, phi, delta), "a");
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -62,7 +56,7 @@ Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
   require(
       p.rows() == n.rows() && p.cols() == e.size() && n.cols() == phi.size(),
       "features disagree");
-  return to_r(kbr::backward(p, n, e, phi, delta, squared));
+  return to_r(kbr::backward(p, n, e, phi, delta, squared), "z");
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -73,7 +67,7 @@ Rcpp::List hmm_correct_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
   require(p.rows() == n.rows() && p.cols() == s.size() &&
               n.rows() == w.size() && n.cols() == change.size(),
           "features disagree");
-  return to_r(kbr::correct(p, n, s, w, change, delta));
+  return to_r(kbr::correct(p, n, s, w, change, delta), "z");
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -113,11 +113,11 @@ void products(Block a, Block b, double* out, Eigen::Index stride) {
   }
 }
 
-constexpr Arithmetic::Loops kLoops{
-    "portable",        exp_minus, add_squares,
-    squared_distances, radial,    detail::subtract_four,
-    products,          normal,    logistic,
-    times};
+constexpr Arithmetic::Loops kLoops{"portable",  exp_minus,
+                                   add_squares, squared_distances,
+                                   radial,      detail::subtract_four,
+                                   products,    normal,
+                                   logistic,    times};
 
 }  // namespace
 }  // namespace portable
@@ -211,13 +211,8 @@ inline double total(Pack a) {
   return (of[0] + of[1]) + (of[2] + of[3]);
 }
 
+constexpr const char* kName = "avx2";
 #include "arithmetic_loops.inc"
-
-constexpr Arithmetic::Loops kLoops{"avx2",      exp_minus,
-                                   add_squares, squared_distances,
-                                   radial,      unfused::subtract_four,
-                                   products,    normal,
-                                   logistic,    times};
 
 }  // namespace
 }  // namespace avx2
@@ -270,13 +265,8 @@ inline double total(Pack a) {
          ((of[4] + of[5]) + (of[6] + of[7]));
 }
 
+constexpr const char* kName = "avx512";
 #include "arithmetic_loops.inc"
-
-constexpr Arithmetic::Loops kLoops{
-    "avx512",          exp_minus, add_squares,
-    squared_distances, radial,    unfused::subtract_four,
-    products,          normal,    logistic,
-    times};
 
 }  // namespace
 }  // namespace avx512

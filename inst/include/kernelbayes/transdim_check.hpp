@@ -119,17 +119,12 @@ class MoveCheck {
       }
       check_move(move, target_.move_name(i++), own, back);
     });
-    if constexpr ((kHasReverse<Moves> && ...)) {
+    if constexpr ((transdim::gives_reverse<Moves> && ...)) {
       report_targets("(all moves)", "reverse_probability", back, 1);
     }
     report_targets("(all moves)", "identity", reached_, 1);
     if (found_.back().ok) excuse_shares();
   }
-
-  // alpha' is 1 if missing, unless weights are given as formulas.
-  template <typename Move>
-  static constexpr bool kHasReverse = transdim::has_reverse_probability<Move> ||
-                                      !transdim::has_log_weight<Move>;
 
   void excuse_shares() {
     for (MoveFinding& f : found_) f.ok |= f.t == t_ && f.check == "weight";
@@ -162,7 +157,7 @@ class MoveCheck {
     const Numbers others = reached_;
     Sums sums(n, m);
     for (std::size_t b = 0; b < m; ++b) {
-      if (!kHasReverse<Move> || !to_.live(b)) continue;
+      if (!transdim::gives_reverse<Move> || !to_.live(b)) continue;
       sums.chance[b] = target_.reverse_probability(move, to_.states[b], t_);
       sums.undone[b] = sums.chance[b] > 0;
       back[b] += sums.chance[b];
@@ -196,7 +191,8 @@ class MoveCheck {
     if constexpr (transdim::has_log_increment<Model>) {
       report_targets(name, "log_increment", sums.increment, 0);
     }
-    for (std::size_t b = 0; kHasReverse<Move> && b < to_.size(); ++b) {
+    for (std::size_t b = 0; transdim::gives_reverse<Move> && b < to_.size();
+         ++b) {
       const double share = reached_[b] - others[b];
       report_one(name, "weight", std::abs(share - sums.chance[b]), b);
     }

@@ -110,6 +110,11 @@ template <typename S>
 using Contiguous =
     decltype(kernelbayes::prefetch(of<S>().data(), of<S>().size()));
 
+/// Its alpha' is 1 if missing, unless weights are given as formulas.
+template <typename Move>
+inline constexpr bool gives_reverse =
+    has_reverse_probability<Move> || !has_log_weight<Move>;
+
 /// Rejects a model that cannot be run, with a message.
 template <typename M, typename S>
 constexpr bool check_model() {

@@ -61,11 +61,7 @@ class MoveSimulation {
   static constexpr std::size_t kParts = 4;
   using Numbers = std::vector<double>;
 
-  // alpha' is 1 if missing, unless weights are given as formulas.
-  template <typename Move>
-  static constexpr bool kHasReverse = transdim::has_reverse_probability<Move> ||
-                                      !transdim::has_log_weight<Move>;
-  static constexpr bool kAllReverse = (kHasReverse<Moves> && ...);
+  static constexpr bool kAllReverse = (transdim::gives_reverse<Moves> && ...);
 
   std::size_t size() const { return particles_.size(); }
 

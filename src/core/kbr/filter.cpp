@@ -77,10 +77,11 @@ MatrixXd third_moments(const Features& left, const Features& right) {
   return out;
 }
 
-Posterior update(const Features& p, const Features& b, const VectorXd& c,
-                 const VectorXd& phi, double delta, bool squared) {
-  VectorXd mu = p * c;
-  if (!squared) mu = mu.cwiseMax(0.0);
+namespace {
+
+// Weights mu * (B a) / sum.
+Posterior weigh(const Features& p, const Features& b, const VectorXd& mu,
+                const VectorXd& phi, double delta, bool squared) {
   const MatrixXd gram = weighted_gram(b, mu);
   Posterior out;
   out.a =
@@ -89,6 +90,15 @@ Posterior update(const Features& p, const Features& b, const VectorXd& c,
   out.sum = raw.sum();
   out.features = p.transpose() * raw / out.sum;
   return out;
+}
+
+}  // namespace
+
+Posterior update(const Features& p, const Features& b, const VectorXd& c,
+                 const VectorXd& phi, double delta, bool squared) {
+  VectorXd mu = p * c;
+  if (!squared) mu = mu.cwiseMax(0.0);
+  return weigh(p, b, mu, phi, delta, squared);
 }
 
 Posterior update_by_moments(const Eigen::Ref<const MatrixXd>& t,
@@ -103,32 +113,25 @@ Posterior update_by_moments(const Eigen::Ref<const MatrixXd>& t,
   return out;
 }
 
-Backward backward(const Features& p, const Features& n, const VectorXd& e,
-                  const VectorXd& phi, double delta, bool squared) {
+Posterior backward(const Features& p, const Features& n, const VectorXd& e,
+                   const VectorXd& phi, double delta, bool squared) {
   VectorXd mu = p * e;
   if (!squared) {
     mu = mu.cwiseMax(0.0);
     mu /= mu.sum();
   }
-  const MatrixXd gram = weighted_gram(n, mu);
-  Backward out;
-  out.z =
-      squared ? squared_solve(gram, delta, phi) : ridge_solve(gram, delta, phi);
-  const VectorXd raw = mu.cwiseProduct(n * out.z);
-  out.sum = raw.sum();
-  out.features = p.transpose() * raw / out.sum;
-  return out;
+  return weigh(p, n, mu, phi, delta, squared);
 }
 
-Backward correct(const Features& p, const Features& n, const VectorXd& s,
-                 const VectorXd& w, const VectorXd& change, double delta) {
+Posterior correct(const Features& p, const Features& n, const VectorXd& s,
+                  const VectorXd& w, const VectorXd& change, double delta) {
   VectorXd d = w.cwiseMax(0.0);
   d /= d.sum();
   const VectorXd centre = n.transpose() * d;
   const MatrixXd gram = weighted_gram(n, d) - centre * centre.transpose();
-  Backward out;
-  out.z = ridge_solve(gram, delta, change);
-  const VectorXd shift = (n * out.z).array() - centre.dot(out.z);
+  Posterior out;
+  out.a = ridge_solve(gram, delta, change);
+  const VectorXd shift = (n * out.a).array() - centre.dot(out.a);
   out.features = s + p.transpose() * d.cwiseProduct(shift);
   out.sum = 1;
   return out;

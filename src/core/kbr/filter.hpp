@@ -14,9 +14,9 @@ Eigen::VectorXd squared_solve(const Eigen::MatrixXd& gram, double delta,
 /// k, the lower triangle of (j, l) by columns. (K20).
 Eigen::MatrixXd third_moments(const Features& left, const Features& right);
 
-/// A posterior of the state: weights (P c) * (B a) / sum on the sample.
+/// A posterior of the state: weights mu * (B a) / sum on the sample.
 struct Posterior {
-  Eigen::VectorXd a;         // along the features of the observations
+  Eigen::VectorXd a;         // along the features B of what is observed
   Eigen::VectorXd features;  // of the state: P' weights
   double sum;                // of the raw weights
 };
@@ -36,25 +36,19 @@ Posterior update_by_moments(const Eigen::Ref<const Eigen::MatrixXd>& t,
 
 /// The previous state, given features phi of the next state: pairs of features
 /// P and N of successive states and weights mu = P e of the former. Weights are
-/// D (N z) / sum with D = max(mu, 0) over its sum, (K25), or mu (N z) / sum,
+/// D (N a) / sum with D = max(mu, 0) over its sum, (K25), or mu (N a) / sum,
 /// (K26).
-struct Backward {
-  Eigen::VectorXd z;
-  Eigen::VectorXd features;  // of the previous state: P' weights
-  double sum;
-};
-
-Backward backward(const Features& p, const Features& n,
-                  const Eigen::VectorXd& e, const Eigen::VectorXd& phi,
-                  double delta, bool squared);
+Posterior backward(const Features& p, const Features& n,
+                   const Eigen::VectorXd& e, const Eigen::VectorXd& phi,
+                   double delta, bool squared);
 
 /// The previous state, from its posterior without the later observations,
 /// features s and weights w (sum 1), and the change that these observations
-/// made to the features of the next state. Weights are w + D (N - 1 m') z with
-/// D = max(w, 0) over its sum, m = N'D1 and z = (N'DN - m m' + delta I)^-1
+/// made to the features of the next state. Weights are w + D (N - 1 m') a with
+/// D = max(w, 0) over its sum, m = N'D1 and a = (N'DN - m m' + delta I)^-1
 /// change, (K24): their sum is 1.
-Backward correct(const Features& p, const Features& n, const Eigen::VectorXd& s,
-                 const Eigen::VectorXd& w, const Eigen::VectorXd& change,
-                 double delta);
+Posterior correct(const Features& p, const Features& n,
+                  const Eigen::VectorXd& s, const Eigen::VectorXd& w,
+                  const Eigen::VectorXd& change, double delta);
 
 }  // namespace kernelbayes::kbr
