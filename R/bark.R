@@ -38,6 +38,8 @@
 #' `family = poisson()`: counts with the mean \eqn{e^{f(x_i)}}{exp(f(x_i))}.
 #' `family = "negbinomial"`: counts with this mean m and the variance m + m^2 /
 #' size, the size unknown. See *Counts*.
+#' `family = Gamma("log")`: positive numbers with this mean m and the variance m^2 /
+#' shape, the logarithm of the unknown shape N(0, 4).
 #' `family = "weibull"` and `"lognormal"`: times, which may be censored. See
 #' *Censored responses*.
 #'
@@ -295,7 +297,7 @@
 #'   `"gaussian"`, `"logit"` and `"probit"`; `"ordered"` for a factor whose levels
 #'   are in order; `"multinomial_logit"` and `"multinomial"` (probit) for several
 #'   without an order; for counts `poisson()`, or `"poisson"`, and
-#'   `"negbinomial"`; for times `"weibull"` and `"lognormal"`. `NULL`: gaussian for
+#'   `"negbinomial"`; for positive numbers `Gamma("log")`; for times `"weibull"` and `"lognormal"`. `NULL`: gaussian for
 #'   a numeric response (0 and 1 too, with a message), weibull for `Surv()`,
 #'   ordered for an ordered factor of three levels or more
 #'   (all its levels, whether or not they have rows), otherwise the logit link for

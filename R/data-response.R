@@ -281,7 +281,7 @@ check_limits <- function(y, arg) {
 #' | fit | weights |
 #' |---|---|
 #' | [bark()]: `gaussian()`, with `sigma` and Student's noise too | precision |
-#' | [bark()]: `poisson()`, `"negbinomial"` | copies |
+#' | [bark()]: `poisson()`, `"negbinomial"`, `Gamma("log")` | copies |
 #' | [bark()]: `binomial()`, successes with `binomial("probit")` | copies |
 #' | [bark()]: `"multinomial_logit"`, `"ordered"` (see below) | copies |
 #' | [bark()]: `"weibull"`, `"lognormal"`, `gaussian()` of `Surv()` | copies |

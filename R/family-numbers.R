@@ -71,9 +71,10 @@ log_noise_density <- function(residual, scale, df) {
 #'   it is called then.
 #' @param draw,density,cdf,quantile,variance Functions of counts (their number, or
 #'   a probability), means, and the size of each.
+#' @param least The smallest sum of counts from which the intercept is learned.
 #' @noRd
 family_of_counts <- function(title, object, parameters, draw, density, cdf,
-                             quantile, variance, called = NULL) {
+                             quantile, variance, called = NULL, least = 0.5) {
   # Means and sizes, element by element of f; R knows no counts of larger means
   with_size <- function(g) {
     function(fit, f, pool, chosen, y) {
@@ -112,7 +113,7 @@ family_of_counts <- function(title, object, parameters, draw, density, cdf,
     ends = function(y) cbind(y - 1, y),
     intercept = function(y, offset, weights) {
       most <- max(offset)
-      log(max(sum(weights * y), 0.5)) - most -
+      log(max(sum(weights * y), least)) - most -
         log(sum(weights * exp(offset - most)))
     },
     truncation = FALSE,
@@ -129,6 +130,17 @@ check_counts <- function(y, name) {
       x = "Element {odd[[1]]} is {format(y[[odd[[1]]]])}.",
       i = "A rate is a count with the log of its exposure as
            {.code offset(log(exposure))}."
+    ), "argument", argument = name)
+  }
+}
+
+check_positive_numbers <- function(y, name) {
+  low <- which(y <= 0)
+  if (length(low) > 0) {
+    kb_abort(c(
+      "{.arg {name}} must be positive.",
+      x = "Element {low[[1]]} is {format(y[[low[[1]]]])}.",
+      i = "{.code family = gaussian()} takes numbers of any sign."
     ), "argument", argument = name)
   }
 }
@@ -173,6 +185,28 @@ family_negbinomial <- family_of_counts(", negative binomial", NULL, "size",
   quantile = negbinomial_quantile,
   variance = function(y, mean, size) mean + mean^2 / size,
   called = c("negative binomial" = "log")
+)
+
+# Positive numbers, such as costs: Gamma with a log link, as counts are
+family_gamma <- utils::modifyList(
+  family_of_counts(", Gamma", c(Gamma = "log"), "shape",
+    draw = function(n, mean, shape) stats::rgamma(n, shape, scale = mean / shape),
+    density = function(y, mean, shape) {
+      stats::dgamma(y, shape, scale = mean / shape, log = TRUE)
+    },
+    cdf = function(y, mean, shape) stats::pgamma(y, shape, scale = mean / shape),
+    quantile = function(p, mean, shape) {
+      stats::qgamma(p, shape, scale = mean / shape)
+    },
+    variance = function(y, mean, shape) mean^2 / shape, least = 0
+  ),
+  list(
+    ends = function(y) cbind(y, y), continuous = TRUE,
+    check_values = check_positive_numbers,
+    check = function(mould, prior) {
+      check_positive_numbers(mould$y, mould$outcome_name)
+    }
+  )
 )
 
 # Numbers known up to an interval: f plus noise, or their logarithms (accelerated

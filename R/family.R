@@ -52,6 +52,7 @@ response_families <- list(
   ordered = family_ordered, multinomial = family_multinomial,
   multinomial_logit = family_multinomial_logit,
   poisson = family_poisson, negbinomial = family_negbinomial,
+  gamma = family_gamma,
   ordered_probit = family_ordered_probit, logit = family_logit,
   trials_logit = family_trials_logit, trials_probit = family_trials_probit,
   weibull = family_weibull, lognormal = family_lognormal,
@@ -127,6 +128,8 @@ family_hint <- function(family, more) {
     } else {
       "{.fn bark} has {.code family = \"negbinomial\"}."
     }
+  } else if (family$family == "Gamma") {
+    "Write {.code family = Gamma(\"log\")}, for {.fn bark}."
   }
 }
 

@@ -379,6 +379,9 @@ more_fits <- function() {
       bark_threads = plane(control = tiny_chains(threads = 2, n_temps = 3)),
       bark_unscaled = plane(scale = FALSE),
       bark_censored = tiny_fit(bark, time ~ x1 + x2, wide, family = gaussian()),
+      bark_gamma = tiny_fit(bark, y ~ x1, transform(wide, y = exp(y)),
+        family = Gamma("log")
+      ),
       bark_weibull = tiny_fit(bark, time ~ x1, wide, family = "weibull"),
       bark_trials_probit = tiny_fit(bark, cbind(s, 3 - s) ~ x1 + x2, wide,
         family = binomial("probit")

@@ -303,6 +303,7 @@ family_columns <- list(
   "successes" = list(quote(cbind(s, f)), family = binomial()),
   "poisson" = list(quote(k), family = poisson()),
   "negbinomial" = list(quote(k), family = "negbinomial"),
+  "gamma" = list(quote(time), family = Gamma("log")),
   "weibull" = list(quote(survival::Surv(time, event)), family = "weibull"),
   "lognormal" = list(quote(survival::Surv(time, event)), family = "lognormal"),
   "gaussian, censored" = list(

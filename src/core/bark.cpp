@@ -15,6 +15,7 @@
 #include "bark/scales/flip.cpp"
 #include "bark/glm/glm_censored.cpp"
 #include "bark/glm/glm_counts.cpp"
+#include "bark/glm/glm_gamma.cpp"
 #include "bark/glm/glm_groups.cpp"
 #include "bark/glm/glm_chain.cpp"
 #include "bark/glm/glm_likelihood.cpp"

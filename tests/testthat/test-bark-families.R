@@ -9,6 +9,7 @@ family_data <- function(n = 40) {
     data$f <- 5 - data$s
     data$class <- factor(stats::runif(n) < stats::plogis(f))
     data$time <- exp(f + 0.5 * log(stats::rexp(n)))
+    data$cost <- stats::rgamma(n, 2, scale = exp(f) / 2)
     data$event <- stats::runif(n) < 0.8
     data$grade <- cut(f + stats::rnorm(n), c(-Inf, 0, 1, Inf),
       labels = c("low", "mid", "high"), ordered_result = TRUE
@@ -21,6 +22,7 @@ family_data <- function(n = 40) {
 family_calls <- function() {
   list(
     poisson = list(k ~ a, "poisson"), negbinomial = list(k ~ a, "negbinomial"),
+    gamma = list(cost ~ a, stats::Gamma("log")),
     logit = list(class ~ a, "logit"),
     trials_logit = list(cbind(s, f) ~ a, "logit"),
     trials_probit = list(cbind(s, f) ~ a, "probit"),

@@ -4,7 +4,7 @@
 # Seen to fail, one fault at a time: see the end of this list in each test.
 
 glm_families <- c(
-  "poisson", "negbinomial", "binomial_logit", "binomial_probit",
+  "poisson", "negbinomial", "gamma", "binomial_logit", "binomial_probit",
   "ordered_probit", "censored_normal", "censored_extreme"
 )
 
@@ -136,6 +136,9 @@ test_that("log densities and their derivatives are right", {
     negbinomial = function(y, f) {
       stats::dnbinom(y, size = 0.7, mu = exp(f), log = TRUE)
     },
+    gamma = function(y, f) {
+      stats::dgamma(y, 0.7, scale = exp(f) / 0.7, log = TRUE)
+    },
     binomial_logit = function(y, f) {
       stats::dbinom(y, 3, stats::plogis(f), log = TRUE)
     },
@@ -157,7 +160,9 @@ test_that("log densities and their derivatives are right", {
   for (family in names(densities)) {
     density <- densities[[family]]
     is_censored <- grepl("censored", family)
-    y <- if (family == "ordered_probit") c(1, 2, 1, 3, 2, 3) else c(0, 2, 1, 3, 2, 0)
+    y <- switch(family, ordered_probit = c(1, 2, 1, 3, 2, 3),
+      gamma = c(0.1, 2, 1, 3, 20, 0.5), c(0, 2, 1, 3, 2, 0)
+    )
     rows <- bark_glm_rows_cpp(
       list(family = family, trials = 3, classes = 3),
       if (is_censored) lower else y, upper, f, 0.7

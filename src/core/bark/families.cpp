@@ -15,6 +15,7 @@ const Family* family(const std::string& name) {
       {"ordered", Family::kLatent, nullptr, true},
       {"poisson", kGlm, poisson},
       {"negbinomial", kGlm, negative_binomial},
+      {"gamma", kGlm, gamma},
       {"binomial_logit", kGlm, binomial_logit},
       {"binomial_probit", kGlm, binomial_probit},
       // As ordered, with case weights.

@@ -64,6 +64,7 @@ class GlmLikelihood : public Likelihood {
 // Those of families, given their responses.
 LikelihoodPtr poisson(const Data& data, const Prior& prior);
 LikelihoodPtr negative_binomial(const Data& data, const Prior& prior);
+LikelihoodPtr gamma(const Data& data, const Prior& prior);
 LikelihoodPtr binomial_logit(const Data& data, const Prior& prior);
 LikelihoodPtr binomial_probit(const Data& data, const Prior& prior);
 LikelihoodPtr ordered_probit(const Data& data, const Prior& prior);
