@@ -20,6 +20,9 @@
 #' `"ordered"` without weights, and `"multinomial"`:
 #'
 #' `r clash_table("latent")`
+#' @examples
+#' bounded <- srvm_memory(window = 10)
+#' try(srvm(y ~ x, sim_sinc(20), memory = bounded, method = "mcmc"))
 #' @name kb_combinations
 NULL
 

@@ -71,3 +71,20 @@ test_that("STANDARDS.md names files that exist", {
   expect_gt(sum(tests), 10)
   expect_identical(files[!file.exists(file.path(root, files))], character())
 })
+
+test_that("each file in R/ is on a floor of the map in CONTRIBUTING.md", {
+  files <- setdiff(
+    list.files(file.path(root, "R"), "[.]R$"),
+    c("RcppExports.R", "kernelbayes-package.R", "autoplot.R")
+  )
+  map <- readLines(file.path(root, "CONTRIBUTING.md"))
+  first <- match("R/", substr(map, 1, 2))
+  floors <- sub("^  ([a-z]+).*", "\\1", grep("^  [a-z]", map[first:(first + 40)],
+    value = TRUE
+  ))
+  floors <- c(floors, "family", "workers", "predict", "exposures", "fit", "bark",
+    "srvm", "tdsmc", "kgs", "kbr", "hmm", "kdr"
+  )
+  expect_identical(setdiff(sub("[-.].*", "", files), floors), character())
+  expect_lte(length(files), 130)
+})
