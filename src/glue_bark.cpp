@@ -5,7 +5,6 @@
 #include "core/bark/glm/glm_fields.hpp"
 #include "core/bark/glm/varying.hpp"
 #include "core/bark/truncated/truncated_chain.hpp"
-#include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/lists.hpp"
 #include "glue/tempered.hpp"

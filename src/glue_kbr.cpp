@@ -1,8 +1,6 @@
 #include <RcppEigen.h>
 
 #include "core/kbr/gram.hpp"
-#include "core/kbr/isotonic.hpp"
-#include "core/kbr/operators.hpp"
 #include "core/kbr/simplex.hpp"
 #include "glue/lists.hpp"
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/machines.hpp"
+#include "core/machine.hpp"
 #include "glue/archive.hpp"
 #include "glue/executor.hpp"
 

@@ -1,6 +1,6 @@
 #include <RcppEigen.h>
 
-#include "core/srvm/new_point.hpp"
+#include "core/srvm/moments.hpp"
 #include "core/srvm/transfer.hpp"
 #include "glue/archive.hpp"
 #include "glue/lists.hpp"

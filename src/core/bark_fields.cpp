@@ -3,5 +3,4 @@
 #include "bark/fields/fields_latent.cpp"
 #include "bark/fields/fields_chain.cpp"
 #include "bark/fields/fields_magnitude.cpp"
-#include "bark/fields/fields_shift.cpp"
 #include "bark/glm/glm_fields.cpp"

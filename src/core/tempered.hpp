@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "machine.hpp"
-#include "stopwatch.hpp"
 
 namespace kernelbayes {
 

@@ -5,9 +5,8 @@
 #include <map>
 #include <string>
 
+#include "core/bark/fields/fields.hpp"
 #include "core/bark/fields/fields_chain.hpp"
-#include "core/bark/fields/fields_magnitude.hpp"
-#include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
 #include "squash.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "core/bark/glm/glm_fields.hpp"
 #include "glm_statistics.hpp"
-#include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
 #include "pairs.hpp"
 

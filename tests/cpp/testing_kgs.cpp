@@ -1,8 +1,8 @@
 // Internal entries through which tests reach the core of kgs.
 #include <RcppEigen.h>
 
-#include "core/kgs/angle.hpp"
-#include "core/kgs/truncated_beta.hpp"
+#include "core/kgs/mover.hpp"
+#include "core/kgs/noise.hpp"
 #include "glue/kgs_from_r.hpp"
 
 namespace {

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/machines.hpp"
-#include "core/stopwatch.hpp"
+#include "core/machine.hpp"
 #include "factor_report.hpp"
 #include "glue/executor.hpp"
 #include "glue/lists.hpp"

@@ -5,7 +5,7 @@
 #include "core/srvm/birth_death.hpp"
 #include "core/srvm/drop.hpp"
 #include "core/srvm/likelihood.hpp"
-#include "core/srvm/noise_draw.hpp"
+#include "core/srvm/psi_moves.hpp"
 #include "factor_report.hpp"
 #include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"

@@ -10,11 +10,63 @@
 #include <vector>
 
 #include "core/arithmetic.hpp"
-#include "core/bark/state/centres.hpp"
-#include "core/bark/terms/terms_data.hpp"
 #include "core/linalg.hpp"
 
 namespace kernelbayes::bark {
+
+/// Probabilities of the locations of kernels: the intercept, then the rows of
+/// x. With J ~ Po(nu) copies, their numbers of copies are independent, Po(nu
+/// pi_i), (B6).
+class CentrePrior {
+ public:
+  /// Equal for all n + 1 locations.
+  CentrePrior() = default;
+  /// Proportional to n + 1 weights, some of which may be 0.
+  explicit CentrePrior(std::vector<double> weights);
+
+  bool uniform() const { return probability_.empty(); }
+  double probability(int location, int n) const {
+    return uniform() ? 1.0 / (n + 1) : probability_[location];
+  }
+  /// log of the probability of one location over that of another whose
+  /// probability is positive.
+  double log_ratio(int to, int from) const {
+    return uniform() ? 0 : log_probability_[to] - log_probability_[from];
+  }
+  int draw(int n, Rng& rng) const;
+
+ private:
+  std::vector<double> probability_, log_probability_, cumulative_;
+};
+
+/// A factor with coefficients for each of its groups: row i of group g has
+/// z_i'b_g, b_g ~ N(0, Sigma).
+struct Grouping {
+  std::vector<int> group;  // of each row, from 0
+  int count = 0;
+  Eigen::MatrixXd z;      // n x q
+  Eigen::VectorXd scale;  // of the prior of each standard deviation, (B100)
+
+  int size() const { return static_cast<int>(z.cols()); }
+};
+
+/// What a response has beside its kernels: an offset, X gamma and the
+/// coefficients of groups, (B99).
+struct TermData {
+  Eigen::MatrixXd linear;  // n x q
+  Eigen::VectorXd linear_sd;
+  Eigen::VectorXd linear_mean;  // of their prior; empty: 0
+  std::vector<Grouping> groupings;
+  Eigen::VectorXd offset;  // of latent responses; empty if there is none
+  /// The last columns of `linear` may be slopes on the inputs of kernels: their
+  /// standard deviation is common and unknown, half-t of this scale, (B143).
+  int slopes = 0;
+  double slope_scale = 1;
+
+  bool any() const { return linear.cols() > 0 || !groupings.empty(); }
+  /// Adds slopes on the columns of x; none if the scale is 0.
+  void add_slopes(const Eigen::MatrixXd& x, double scale);
+};
 
 /// How the scales lambda of the predictors are distributed, (B11); in all four,
 /// S = sum lambda ~ Ga(a, b) given that any predictor is included.
@@ -132,7 +184,7 @@ struct Data;
 using LikelihoodPtr = std::unique_ptr<GlmLikelihood>;
 using MakeLikelihood = LikelihoodPtr (*)(const Data&, const Prior&);
 
-/// A kind of response: a row of the table in families.cpp.
+/// A kind of response: a row of the table in model.cpp.
 struct Family {
   /// What is normal: the noise; the noise given row weights, omega ~
   /// Ga(df / 2, df / 2), part of the state; a latent response, f + N(0, 1); or

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "../decompositions.hpp"
+#include "core/decompositions.hpp"
 
 namespace kernelbayes::kbr {
 
@@ -118,6 +118,36 @@ Probability nearest_probability(const Features& features,
   }
   const VectorXd gap = features.transpose() * (best.p - weights);
   return {best.p / best.p.sum(), gap.norm()};
+}
+
+namespace {
+
+struct Pool {
+  double sum;
+  Eigen::Index size;
+  double mean() const { return sum / static_cast<double>(size); }
+};
+
+}  // namespace
+
+Eigen::VectorXd isotonic(const Eigen::Ref<const Eigen::VectorXd>& values) {
+  std::vector<Pool> pools;
+  for (const double value : values) {
+    Pool last{value, 1};
+    while (!pools.empty() && pools.back().mean() >= last.mean()) {
+      last.sum += pools.back().sum;
+      last.size += pools.back().size;
+      pools.pop_back();
+    }
+    pools.push_back(last);
+  }
+  Eigen::VectorXd out(values.size());
+  Eigen::Index at = 0;
+  for (const Pool& pool : pools) {
+    out.segment(at, pool.size).setConstant(pool.mean());
+    at += pool.size;
+  }
+  return out;
 }
 
 }  // namespace kernelbayes::kbr

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/linalg.hpp"
 #include "gram.hpp"
 
 namespace kernelbayes::kbr {
@@ -20,5 +21,9 @@ Probability nearest_probability(const Features& features,
 /// max(v - c, 0), with c such that the sum is 1: the nearest point of the
 /// simplex.
 Eigen::VectorXd onto_simplex(const Eigen::VectorXd& v);
+
+/// The increasing sequence nearest to `values` in least squares, by pooling
+/// adjacent violators, (K9): O(n).
+Eigen::VectorXd isotonic(const Eigen::Ref<const Eigen::VectorXd>& values);
 
 }  // namespace kernelbayes::kbr

@@ -4,7 +4,7 @@
 #include <kernelbayes/truncated_normal.hpp>
 
 #include "../decompositions.hpp"
-#include "normal_vector.hpp"
+#include "samplers.hpp"
 
 namespace kernelbayes::kgs {
 

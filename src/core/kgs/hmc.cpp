@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "kernelbayes/constants.hpp"
-#include "normal_vector.hpp"
+#include "samplers.hpp"
 
 namespace kernelbayes::kgs {
 

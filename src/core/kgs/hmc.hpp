@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernelbayes/rng.hpp"
-#include "state.hpp"
+#include "ledger.hpp"
 
 namespace kernelbayes::kgs {
 

@@ -1,8 +1,7 @@
 #include "level.hpp"
 
-#include "normal_vector.hpp"
+#include "samplers.hpp"
 #include "start.hpp"
-#include "surrogate.hpp"
 
 namespace kernelbayes::kgs {
 

@@ -6,8 +6,8 @@
 #include "block.hpp"
 #include "core/tempered.hpp"
 #include "mover.hpp"
-#include "no_counts.hpp"
 #include "noise.hpp"
+#include "samplers.hpp"
 
 namespace kernelbayes::kgs {
 

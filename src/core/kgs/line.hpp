@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/archive.hpp"
-#include "state.hpp"
+#include "ledger.hpp"
 
 namespace kernelbayes::kgs {
 

@@ -26,4 +26,7 @@ Costs costs_of(const Noise& noise, const Rates& rates, int classes);
 void draw_rates(const Noise& noise, const std::vector<int>& wrong,
                 const std::vector<int>& total, Rates& rates, Rng& rng);
 
+/// A draw of a Beta(a, b) variable below `upper`, in (0, 1].
+double truncated_beta(double a, double b, double upper, Rng& rng);
+
 }  // namespace kernelbayes::kgs

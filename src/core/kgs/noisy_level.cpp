@@ -3,8 +3,7 @@
 #include <numeric>
 
 #include "kernelbayes/constants.hpp"
-#include "normal_vector.hpp"
-#include "slice.hpp"
+#include "samplers.hpp"
 
 namespace kernelbayes::kgs {
 

@@ -2,8 +2,7 @@
 
 #include "core/tempered.hpp"
 #include "guess.hpp"
-#include "no_counts.hpp"
-#include "step_size.hpp"
+#include "samplers.hpp"
 
 namespace kernelbayes::kgs {
 

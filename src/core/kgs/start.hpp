@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernelbayes/rng.hpp"
-#include "state.hpp"
+#include "ledger.hpp"
 
 namespace kernelbayes::kgs {
 
@@ -9,5 +9,15 @@ namespace kernelbayes::kgs {
 /// for squared hinge losses with random margins and a vanishing penalty, which
 /// finds one if the labels can be separated (up to rounding).
 bool separate(const Walls& walls, State& state, Rng& rng);
+
+/// A guess at the posterior for large data sets: the vector whose components
+/// along the walls fit the labels by least squares, with the expected length
+/// under the prior, and the second moments of the normals of the walls near it.
+struct Surrogate {
+  Eigen::VectorXd mode;
+  Eigen::MatrixXd curvature;
+};
+
+Surrogate surrogate(const Walls& walls);
 
 }  // namespace kernelbayes::kgs

@@ -5,6 +5,7 @@
 #include <kernelbayes/transdim_law.hpp>
 
 #include "likelihood.hpp"
+#include "moves.hpp"
 #include "spread.hpp"
 
 namespace kernelbayes::srvm {
@@ -159,6 +160,48 @@ double extend_birth_death(Particle& particle, const Config& config,
   const EnteringRow row(arrival, pool.power(), rng);
   row.enter(particle, config.model, pool, arrival.stay, rng, scratch);
   return row.log_density(arrival.stay) - arrival.log_before;
+}
+
+// (S19).
+bool birth_move(Particle& particle, const Config& config,
+                const CandidatePool& pool, const CandidateChoice& choice,
+                Rng& rng, Scratch& scratch) {
+  const int m = pool.size();
+  if (particle.k() >= config.model.centres.limit(m)) return false;
+  const int j = choice.draw_outside(particle.set, rng);
+  const Likelihood likelihood(particle, config.model, pool.rows(),
+                              squared_responses(particle, config.model, pool));
+  offer_spread(particle, config.model, rng);
+  const Birth birth =
+      propose_birth(particle, config, pool, likelihood, j, scratch);
+  ++particle.moves.tried[0];
+  const double log_odds = log_prior_odds(config, particle.k(), m) +
+                          pool.log_odds(j) + choice.log_birth(particle.set, j);
+  if (!accept(birth.log_ratio + log_odds, rng)) return false;
+  append(particle, birth, scratch.a, scratch.b);
+  ++particle.moves.accepted[0];
+  return true;
+}
+
+// (S19).
+bool death_move(Particle& particle, const Config& config,
+                const CandidatePool& pool, const CandidateChoice& choice,
+                Rng& rng, Scratch& scratch) {
+  if (particle.k() == 0) return false;
+  const int i = choice.draw_place(particle.set, rng);
+  const int fixed = config.model.fixed();
+  const Likelihood likelihood(particle, config.model, pool.rows(),
+                              squared_responses(particle, config.model, pool));
+  const Death death = score_death(particle, likelihood, i, fixed, scratch.a);
+  ++particle.moves.tried[1];
+  const double log_odds =
+      log_prior_odds(config, particle.k() - 1, pool.size()) +
+      pool.log_odds(particle.set[i]);
+  const double log_proposals = choice.log_death(particle.set, i);
+  if (!accept(death.log_ratio - log_odds + log_proposals, rng)) return false;
+  erase(particle, i, fixed, scratch.a);
+  ++particle.moves.accepted[1];
+  return true;
 }
 
 }  // namespace kernelbayes::srvm

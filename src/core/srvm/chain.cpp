@@ -2,10 +2,10 @@
 
 #include <stdexcept>
 
-#include "coef_move.hpp"
-#include "core/stopwatch.hpp"
+#include "core/machine.hpp"
 #include "latent.hpp"
-#include "scale_move.hpp"
+#include "psi_moves.hpp"
+#include "scales.hpp"
 #include "spread.hpp"
 #include "transfer.hpp"
 

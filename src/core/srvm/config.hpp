@@ -8,10 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "centre_prior.hpp"
+#include "priors.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
-#include "scale_prior.hpp"
 
 namespace kernelbayes::srvm {
 

@@ -3,9 +3,9 @@
 #include <kernelbayes/normal_cdf.hpp>
 
 #include "adapted.hpp"
-#include "coef_move.hpp"
 #include "latent.hpp"
 #include "likelihood.hpp"
+#include "psi_moves.hpp"
 
 namespace kernelbayes::srvm {
 

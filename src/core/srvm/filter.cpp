@@ -5,13 +5,12 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "coef_move.hpp"
 #include "core/archive.hpp"
-#include "core/stopwatch.hpp"
+#include "core/machine.hpp"
 #include "drop.hpp"
 #include "likelihood.hpp"
-#include "noise_draw.hpp"
-#include "scale_move.hpp"
+#include "psi_moves.hpp"
+#include "scales.hpp"
 #include "spread.hpp"
 
 namespace kernelbayes::srvm {

@@ -10,7 +10,7 @@
 #include "birth_death.hpp"
 #include "core/machine.hpp"
 #include "moves.hpp"
-#include "scale_steps.hpp"
+#include "scales.hpp"
 
 namespace kernelbayes::srvm {
 

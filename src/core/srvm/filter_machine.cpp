@@ -1,4 +1,4 @@
-#include "core/stopwatch.hpp"
+#include "core/machine.hpp"
 #include "filter.hpp"
 #include "transfer.hpp"
 

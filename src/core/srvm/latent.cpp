@@ -3,7 +3,7 @@
 #include <kernelbayes/normal_cdf.hpp>
 #include <kernelbayes/truncated_normal.hpp>
 
-#include "core/student_df.hpp"
+#include "core/student.hpp"
 
 namespace kernelbayes::srvm {
 

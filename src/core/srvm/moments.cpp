@@ -1,5 +1,7 @@
 #include "moments.hpp"
 
+#include <cmath>
+
 namespace kernelbayes::srvm {
 
 void posterior_moments(const Particle& particle, const Model& model,
@@ -30,6 +32,76 @@ void posterior_moments(const Particle& particle, const Model& model,
       own /= particle.factor(j, j);
       mean.segment(from, n) += particle.factor.z(j) * own;
       variance.segment(from, n) += own.cwiseAbs2();
+    }
+  }
+}
+
+namespace {
+
+// Sums in one order, whatever the other points and wherever in memory.
+double dot(const Eigen::Ref<const Eigen::VectorXd>& a,
+           const Eigen::Ref<const Eigen::VectorXd>& b) {
+  return kernelbayes::detail::dot(static_cast<int>(a.size()), a.data(),
+                                  b.data());
+}
+
+// L^-1 of the design row at a point.
+Eigen::VectorXd design_at(const Particle& particle,
+                          const Eigen::MatrixXd& at_design,
+                          Eigen::Index point) {
+  Eigen::VectorXd out = at_design.row(point);
+  particle.factor.solve_lower(out.data());
+  return out;
+}
+
+// L^-1 of the products of the design's columns with `own`.
+Eigen::VectorXd design_products(const Particle& particle,
+                                const Eigen::MatrixXd& design,
+                                const Eigen::VectorXd& own, double gain) {
+  Eigen::VectorXd out(design.cols());
+  for (Eigen::Index j = 0; j < design.cols(); ++j) {
+    out[j] = gain * dot(design.col(j), own);
+  }
+  particle.factor.solve_lower(out.data());
+  return out;
+}
+
+}  // namespace
+
+void moments_at_new(const Particle& particle, const Model& model,
+                    const PriorStep& step, const SeenRows& rows,
+                    const NewPoints& points, const SpreadRule& rule,
+                    double noise, std::vector<NewMoments> out) {
+  const double unit = model.scaled ? noise : 1;  // of variances
+  const double gain = model.scaled ? 1 : 1 / particle.noise;
+  const Eigen::Map<const Eigen::VectorXd> z(particle.factor.z().data(),
+                                            particle.factor.size());
+  const Eigen::MatrixXd design = rows.roots.asDiagonal() * points.rows_design;
+  const double stay = std::log(step.stay(particle.k()));
+  const double join = std::log(step.join(particle.k()));
+  for (Eigen::Index i = 0; i < points.self.size(); ++i) {
+    const Eigen::VectorXd h = design_at(particle, points.at_design, i);
+    const Eigen::VectorXd own =
+        rows.roots.cwiseProduct(points.rows_points.col(i));
+    const Eigen::VectorXd u = design_products(particle, design, own, gain);
+    const double information =
+        std::max(gain * dot(own, own) - dot(u, u), 0.0);  // less is rounding
+    const double score = gain * dot(own, rows.y) - dot(u, z);
+    const double slope = points.self[i] - dot(u, h);
+    const double mean = model.shift + dot(h, z);
+    const double variance = unit * dot(h, h);
+    out[0].mean[i] = mean;
+    out[0].variance[i] = variance;
+    out[0].log_weight[i] = stay;
+    for (Eigen::Index q = 0; q < rule.value.size(); ++q) {
+      const double v = rule.value[q];
+      const double precision = v * information + 1 / particle.coef;
+      NewMoments& joined = out[q + 1];
+      joined.mean[i] = mean + v * slope * score / precision;
+      joined.variance[i] = variance + unit * v * slope * slope / precision;
+      joined.log_weight[i] = join + std::log(rule.probability[q]) -
+                             0.5 * std::log(particle.coef * precision) +
+                             0.5 * v * score * score / (precision * unit);
     }
   }
 }

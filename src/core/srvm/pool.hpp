@@ -8,10 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "candidate_rows.hpp"
-#include "column_cache.hpp"
-#include "fixed_columns.hpp"
 #include "../radial_kernel.hpp"
+#include "candidate_rows.hpp"
+#include "columns.hpp"
 
 namespace kernelbayes::srvm {
 

@@ -1,8 +1,7 @@
 #include <numeric>
 
 #include "core/bark/moves/moves.hpp"
-#include "core/bark/scales/clusters.hpp"
-#include "core/bark/scales/pool.hpp"
+#include "core/bark/scales/scales.hpp"
 
 namespace kernelbayes::bark {
 

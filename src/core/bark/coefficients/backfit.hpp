@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/bark/scales/scale_proposals.hpp"
+#include "core/bark/scales/scales.hpp"
 #include "core/bark/state/state.hpp"
 
 namespace kernelbayes::bark {

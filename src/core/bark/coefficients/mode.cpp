@@ -1,7 +1,6 @@
 #include "mode.hpp"
 
 #include "core/decompositions.hpp"
-#include "ellipse_slice.hpp"
 
 namespace kernelbayes::bark {
 

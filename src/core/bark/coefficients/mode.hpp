@@ -1,10 +1,40 @@
 #pragma once
 
+#include <Eigen/Core>
+#include <cmath>
 #include <kernelbayes/rng.hpp>
 
-#include "likelihood.hpp"
-
 namespace kernelbayes::bark {
+
+/// log p(y | f) of all rows, a product over rows, and its derivatives by each
+/// f_i. Minus the second is not negative.
+class Likelihood {
+ public:
+  struct Derivatives {
+    double log_likelihood;
+    Eigen::VectorXd first, minus_second;
+  };
+
+  virtual ~Likelihood() = default;
+  virtual double log_likelihood(const Eigen::VectorXd& f) const = 0;
+  virtual Derivatives derivatives(const Eigen::VectorXd& f) const = 0;
+};
+
+/// The angles of elliptical slice sampling (Murray, Adams and MacKay, 2010):
+/// `take(cos, sin)` moves to the point at an angle if it is in the slice, and
+/// says so. False if no angle was found; the state then stays.
+template <class Take>
+bool slice_ellipse(Take take, Rng& rng) {
+  constexpr double kTwoPi = 6.28318530717958647692;
+  constexpr int kTries = 60;
+  double angle = kTwoPi * rng.uniform(), low = angle - kTwoPi, high = angle;
+  for (int i = 0; i < kTries; ++i) {
+    if (take(std::cos(angle), std::sin(angle))) return true;
+    (angle < 0 ? low : high) = angle;
+    angle = low + (high - low) * rng.uniform();
+  }
+  return false;
+}
 
 /// The mode of w ~ N(0, I) given responses with f = base + A w, and the
 /// Cholesky factor of minus the second derivative there. Newton's method starts

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "core/bark/scales/scale_proposals.hpp"
+#include "core/bark/scales/scales.hpp"
 #include "core/bark/state/state.hpp"
 #include "mode.hpp"
 

@@ -1,6 +1,6 @@
 #include "fields_chain.hpp"
 
-#include "fields_magnitude.hpp"
+#include "fields.hpp"
 
 namespace kernelbayes::bark {
 

@@ -1,4 +1,4 @@
-#include "fields_magnitude.hpp"
+#include "fields.hpp"
 
 #include <kernelbayes/normal_cdf.hpp>
 #include <kernelbayes/truncated_normal.hpp>

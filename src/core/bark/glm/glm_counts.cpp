@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "glm_likelihood.hpp"
-#include "logistic.hpp"
 
 namespace kernelbayes::bark {
 

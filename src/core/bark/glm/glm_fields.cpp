@@ -5,7 +5,7 @@
 
 #include "core/archive.hpp"
 #include "glm_chain.hpp"
-#include "logistic.hpp"
+#include "glm_likelihood.hpp"
 
 namespace kernelbayes::bark {
 

@@ -1,12 +1,24 @@
 #pragma once
 
+#include <Eigen/Core>
 #include <kernelbayes/rng.hpp>
 #include <vector>
 
-#include "core/bark/coefficients/likelihood.hpp"
+#include "core/arithmetic.hpp"
+#include "core/bark/coefficients/mode.hpp"
 #include "core/bark/model.hpp"
 
 namespace kernelbayes::bark {
+
+/// exp(-t), infinite only where it overflows.
+Eigen::ArrayXd exp_minus(const Arithmetic& arithmetic, const Eigen::ArrayXd& t);
+
+/// p = 1 / (1 + exp(-t)), p (1 - p) and log(1 + exp(t)).
+struct Logistic {
+  Eigen::ArrayXd p, variance, log_sum;
+
+  Logistic(const Arithmetic& arithmetic, const Eigen::ArrayXd& t);
+};
 
 /// The likelihood of a family whose responses have no latent normal form, with
 /// its parameters beside f.

@@ -7,7 +7,7 @@
 #include "core/archive.hpp"
 #include "core/bark/coefficients/moves_of_one.hpp"
 #include "core/bark/moves/variance_proposal.hpp"
-#include "core/bark/scales/pool.hpp"
+#include "core/bark/scales/scales.hpp"
 
 namespace kernelbayes::bark {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/bark/coefficients/mode.hpp"
-#include "core/bark/scales/scale_proposals.hpp"
+#include "core/bark/scales/scales.hpp"
 #include "core/bark/state/state.hpp"
 #include "glm_likelihood.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "core/bark/coefficients/normal_interval.hpp"
 #include "glm_likelihood.hpp"
-#include "logistic.hpp"
 
 namespace kernelbayes::bark {
 

@@ -3,10 +3,9 @@
 #include <cmath>
 
 #include "core/bark/moves/moves.hpp"
-#include "core/student_density.hpp"
+#include "core/student.hpp"
 #include "glm_likelihood.hpp"
 #include "kernelbayes/constants.hpp"
-#include "logistic.hpp"
 
 namespace kernelbayes::bark {
 

@@ -3,8 +3,8 @@
 #include "core/archive.hpp"
 #include "core/bark/moves/moves.hpp"
 #include "glm_chain.hpp"
+#include "glm_likelihood.hpp"
 #include "kernelbayes/constants.hpp"
-#include "logistic.hpp"
 
 namespace kernelbayes::bark {
 

@@ -1,4 +1,4 @@
-#include "clusters.hpp"
+#include "scales.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -6,8 +6,7 @@
 #include "core/bark/glm/glm_state.hpp"
 #include "core/bark/moves/moves.hpp"
 #include "core/bark/truncated/truncated_moves.hpp"
-#include "pool.hpp"
-#include "scale_proposals.hpp"
+#include "scales.hpp"
 
 namespace kernelbayes::bark {
 

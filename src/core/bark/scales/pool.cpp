@@ -1,4 +1,4 @@
-#include "pool.hpp"
+#include "scales.hpp"
 
 #include "core/archive.hpp"
 #include "core/bark/glm/glm_state.hpp"

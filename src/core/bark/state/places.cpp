@@ -1,7 +1,6 @@
 #include "places.hpp"
 
-#include "core/bark/scales/clusters.hpp"
-#include "core/bark/scales/pool.hpp"
+#include "core/bark/scales/scales.hpp"
 #include "state.hpp"
 
 namespace kernelbayes::bark {

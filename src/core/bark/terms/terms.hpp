@@ -1,6 +1,6 @@
 #pragma once
 
-#include "terms_data.hpp"
+#include "core/bark/model.hpp"
 #include "whitening.hpp"
 
 namespace kernelbayes {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/bark/moves/moves.hpp"
-#include "core/bark/scales/scale_proposals.hpp"
+#include "core/bark/scales/scales.hpp"
 #include "truncated.hpp"
 
 namespace kernelbayes::bark {

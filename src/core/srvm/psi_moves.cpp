@@ -1,5 +1,6 @@
-#include "coef_move.hpp"
+#include "psi_moves.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "likelihood.hpp"
@@ -64,6 +65,35 @@ bool noise_move(Particle& particle, const Model& model,
                 const CandidatePool& pool, double step, Rng& rng) {
   return move_variance(particle, &Particle::noise, model.noise, model, pool,
                        step, rng);
+}
+
+namespace {
+
+bool inside(const VariancePrior& prior, double value) {
+  return value >= prior.lower && value <= prior.upper;
+}
+
+}  // namespace
+
+// (S52). A and its right-hand side change by a factor only.
+void noise_draw(Particle& particle, const Model& model,
+                const CandidatePool& pool, Rng& rng) {
+  const double ratio = particle.coef / particle.noise;
+  double explained = 0;
+  for (const double z : particle.factor.z()) explained += z * z;
+  const double residual = squared_responses(particle, model, pool) +
+                          model.shift * model.shift / ratio -
+                          particle.noise * explained;
+  const double noise =
+      rng.inverse_gamma(model.noise.shape + model.coef.shape + pool.rows() / 2,
+                        model.noise.scale + model.coef.scale / ratio +
+                            std::max(residual, 0.0) / 2);
+  // Metropolis: the target is cut off at the bounds.
+  if (!inside(model.noise, noise)) return;
+  if (!inside(model.coef, ratio * noise)) return;
+  particle.factor.scale(particle.noise / noise);
+  particle.noise = noise;
+  particle.coef = ratio * noise;
 }
 
 }  // namespace kernelbayes::srvm

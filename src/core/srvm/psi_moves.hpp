@@ -20,4 +20,10 @@ bool coef_move(Particle& particle, const Model& model,
 bool noise_move(Particle& particle, const Model& model,
                 const CandidatePool& pool, double step, Rng& rng);
 
+/// Draws the noise given the set and coef / noise, which stays, with the
+/// coefficients integrated out: (S52). In the plain form, with both variances
+/// learned.
+void noise_draw(Particle& particle, const Model& model,
+                const CandidatePool& pool, Rng& rng);
+
 }  // namespace kernelbayes::srvm

@@ -1,4 +1,4 @@
-#include "centre_prior.hpp"
+#include "priors.hpp"
 
 namespace kernelbayes::srvm {
 

@@ -1,4 +1,4 @@
-#include "column_cache.hpp"
+#include "columns.hpp"
 
 namespace kernelbayes::srvm {
 

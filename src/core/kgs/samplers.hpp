@@ -3,9 +3,37 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../archive.hpp"
+#include "core/archive.hpp"
+#include "core/linalg.hpp"
+#include "kernelbayes/rng.hpp"
 
 namespace kernelbayes::kgs {
+
+inline Eigen::VectorXd normal_vector(Eigen::Index n, Rng& rng) {
+  Eigen::VectorXd out(n);
+  for (double& v : out) v = rng.normal();
+  return out;
+}
+
+/// A step of slice sampling in one dimension (Neal, 2003): stepping out, then
+/// shrinking.
+template <class LogDensity>
+double slice(double at, double width, const LogDensity& log_density, Rng& rng) {
+  constexpr int kMostSteps = 16, kMostShrinks = 200;
+  const double level = log_density(at) + std::log(1 - rng.uniform());
+  double low = at - width * rng.uniform(), high = low + width;
+  // The number of steps on each side is drawn beforehand.
+  int left = static_cast<int>(kMostSteps * rng.uniform());
+  int right = kMostSteps - 1 - left;
+  while (left-- > 0 && log_density(low) > level) low -= width;
+  while (right-- > 0 && log_density(high) > level) high += width;
+  for (int k = 0; k < kMostShrinks; ++k) {
+    const double to = low + rng.uniform() * (high - low);
+    if (log_density(to) > level) return to;
+    (to < at ? low : high) = to;
+  }
+  return at;
+}
 
 /// The size of leapfrog steps at which a share `target` of trajectories is
 /// accepted, by dual averaging during the warmup (Hoffman and Gelman, 2014).
@@ -39,6 +67,14 @@ class StepSize {
  private:
   static constexpr double kLeast = -7, kMost = 0.2;
   double log_size_ = -1.2, mean_ = -1.2, gap_ = 0, count_ = 0;
+};
+
+/// Of moves that are not counted.
+struct NoCounts {
+  template <class Model>
+  explicit NoCounts(const Model&) {}
+  void note_exchange(bool) {}
+  void transfer(Archive&) {}
 };
 
 }  // namespace kernelbayes::kgs

@@ -1,4 +1,4 @@
-#include "core/machines.hpp"
+#include "machine.hpp"
 
 #include <algorithm>
 #include <cstddef>
