@@ -324,8 +324,8 @@ test_that("a fit continues, is saved, and predicts without its data", {
     expect_equal(predict(small, new, type = type), predict(fit, new, type = type))
   }
   fit$runs[[1]]$draws$varying$location[[1]] <- 1000L
-  fit <- sealed(fit)
   expect_error(predict(fit, new), class = "kb_error_fit")
+  expect_error(predict(sealed(fit), new, type = "sigma"), class = "kb_error_fit")
 })
 
 test_that("draws without the likelihood are from the prior", {
