@@ -11,17 +11,17 @@
 #' LN(m, s) the log-normal distribution, whose logarithm has mean m and standard
 #' deviation s. Components are independent unless stated otherwise.
 #'
-#' | function | parameters | observations |
+#' | task | parameters | observations |
 #' |---|---|---|
-#' | `sim_gaussian_linear()` | theta1, ..., theta10 | y1, ..., y10 |
-#' | `sim_gaussian_linear_uniform()` | theta1, ..., theta10 | y1, ..., y10 |
-#' | `sim_gaussian_mixture()` | theta1, theta2 | y1, y2 |
-#' | `sim_two_moons()` | theta1, theta2 | y1, y2 |
-#' | `sim_slcp()` | theta1, ..., theta5 | y1, ..., y8 |
-#' | `sim_slcp_distractors()` | theta1, ..., theta5 | y1, ..., y100 |
-#' | `sim_bernoulli_glm()` | offset, f1, ..., f9 | count, lag0, ..., lag8 |
-#' | `sim_sir()` | beta, gamma | infected_0, infected_17, ..., infected_153 |
-#' | `sim_lotka_volterra()` | alpha, ..., delta | prey_0, ..., predators_18.9 |
+#' | `"gaussian_linear"` | theta1, ..., theta10 | y1, ..., y10 |
+#' | `"gaussian_linear_uniform"` | theta1, ..., theta10 | y1, ..., y10 |
+#' | `"gaussian_mixture"` | theta1, theta2 | y1, y2 |
+#' | `"two_moons"` | theta1, theta2 | y1, y2 |
+#' | `"slcp"` | theta1, ..., theta5 | y1, ..., y8 |
+#' | `"slcp_distractors"` | theta1, ..., theta5 | y1, ..., y100 |
+#' | `"bernoulli_glm"` | offset, f1, ..., f9 | count, lag0, ..., lag8 |
+#' | `"sir"` | beta, gamma | infected_0, infected_17, ..., infected_153 |
+#' | `"lotka_volterra"` | alpha, ..., delta | prey_0, ..., predators_18.9 |
 #'
 #' @section Models:
 #'
@@ -78,6 +78,7 @@
 #' are `NA`, and a warning of class `kb_warning_simulator` counts them. This
 #' happens at extreme `theta`, but not with parameters from the prior.
 #'
+#' @param task The name of a task, as in the table.
 #' @param n Number of pairs, at least 1. Can be left out if `theta` is given.
 #' @param theta Parameters: a matrix or data frame with one row for each pair,
 #'   or one set of parameters for all pairs. Names, if there are any, must be
@@ -100,63 +101,17 @@
 #' PMLR 130, 343-351.
 #' @examples
 #' # the posterior mean of parameters, given an observation at 0
-#' pairs <- sim_two_moons(400, seed = 1)
+#' pairs <- sim_sbi("two_moons", 400, seed = 1)
 #' fit <- kbr(pairs)
 #' predict(fit, c(y1 = 0, y2 = 0))
 #'
 #' # what the model predicts for given parameters
-#' epidemic <- sim_sir(50, theta = c(beta = 0.5, gamma = 0.15), seed = 1)
+#' epidemic <- sim_sbi("sir", 50, theta = c(beta = 0.5, gamma = 0.15), seed = 1)
 #' matplot(t(epidemic$y), type = "l", col = "grey", lty = 1)
-#' @name sim_sbi
-NULL
-
-simulator_of <- function(task) {
-  force(task)
-  function(n = NULL, theta = NULL, seed = NULL) {
-    simulate_task(sbi_tasks[[task]], n, theta, seed)
-  }
-}
-
-#' @rdname sim_sbi
 #' @export
-sim_gaussian_linear <- simulator_of("gaussian_linear")
-
-#' @rdname sim_sbi
-#' @export
-sim_gaussian_linear_uniform <- simulator_of("gaussian_linear_uniform")
-
-#' @rdname sim_sbi
-#' @export
-sim_gaussian_mixture <- simulator_of("gaussian_mixture")
-
-#' @rdname sim_sbi
-#' @export
-sim_two_moons <- simulator_of("two_moons")
-
-#' @rdname sim_sbi
-#' @export
-sim_slcp <- simulator_of("slcp")
-
-#' @rdname sim_sbi
-#' @export
-sim_slcp_distractors <- simulator_of("slcp_distractors")
-
-#' @rdname sim_sbi
-#' @export
-sim_bernoulli_glm <- simulator_of("bernoulli_glm")
-
-#' @rdname sim_sbi
-#' @export
-sim_sir <- simulator_of("sir")
-
-#' @rdname sim_sbi
-#' @export
-sim_lotka_volterra <- simulator_of("lotka_volterra")
-
-simulate_task <- function(task, n, theta, seed) {
-  if (!is.null(theta)) {
-    theta <- task_parameters(theta, task)
-  }
+sim_sbi <- function(task, n = NULL, theta = NULL, seed = NULL) {
+  task <- sbi_tasks[[check_choice(task, names(sbi_tasks))]]
+  if (!is.null(theta)) theta <- task_parameters(theta, task)
   n <- number_of_pairs(n, theta, task)
   with_local_seed(seed, {
     x <- if (is.null(theta)) {
@@ -168,10 +123,11 @@ simulate_task <- function(task, n, theta, seed) {
   })
   dimnames(x) <- list(NULL, task$parameters)
   dimnames(y) <- list(NULL, task$observations)
-  warn_of_missing(y)
-  structure(
-    list(x = x, y = y, support = task_support(task)), class = "kb_pairs"
+  support <- matrix(c(task$lower, task$upper), 2, ncol(x),
+    dimnames = list(c("lower", "upper"), task$parameters)
   )
+  warn_of_missing(y)
+  structure(list(x = x, y = y, support = support), class = "kb_pairs")
 }
 
 #' `theta` as a matrix of doubles in the order of the task, or an error
@@ -196,36 +152,21 @@ task_parameters <- function(theta, task) {
     }
     x <- x[, names, drop = FALSE]
   }
-  if (isTRUE(task$positive) && any(x <= 0)) {
-    refuse("above 0")
-  }
+  if (task$lower == 0 && any(x <= 0)) refuse("above 0")
   matrix(as.double(x), nrow(x))
 }
 
 number_of_pairs <- function(n, theta, task) {
-  each <- 4 * length(task$parameters)
-  if (is.null(theta)) {
-    return(check_size(n, 1, each))
-  }
-  if (is.null(n)) {
+  if (is.null(n) && !is.null(theta)) {
     return(nrow(theta))
   }
-  n <- check_size(n, 1, each)
-  if (!nrow(theta) %in% c(1, n)) {
+  n <- check_size(n, 1, 4 * length(task$parameters))
+  if (!is.null(theta) && !nrow(theta) %in% c(1, n)) {
     bad_argument(n, "n", paste0(
       nrow(theta), ", the number of rows of `theta`, or left out"
     ))
   }
   n
-}
-
-task_support <- function(task) {
-  width <- length(task$parameters)
-  bounds <- rbind(
-    lower = rep_len(task$lower, width), upper = rep_len(task$upper, width)
-  )
-  colnames(bounds) <- task$parameters
-  bounds
 }
 
 warn_of_missing <- function(y) {
@@ -311,10 +252,9 @@ distractor_rows <- function(theta) {
 #'   and `order`, of the columns with those of SLCP first.
 #' @noRd
 distractors <- function() {
-  words <- numpy_words(42, 460000)
-  normals <- numpy_normals(words, 20 * 92 * (1 + 92 + 1))
-  location <- 15 * matrix(normals$value[seq_len(20 * 92)], 92)
-  rest <- matrix(normals$value[-seq_len(20 * 92)], 92 * 93)
+  normals <- benchmark_normals(20 * 92 * (1 + 92 + 1))
+  location <- 15 * matrix(normals[seq_len(20 * 92)], 92)
+  rest <- matrix(normals[-seq_len(20 * 92)], 92 * 93)
   scale <- lapply(seq_len(20), function(k) {
     rows <- matrix(rest[, k], 92)
     # Rows of the benchmark's matrices are columns here.
@@ -322,13 +262,46 @@ distractors <- function() {
     lower[upper.tri(lower)] <- 0
     3 * (lower + diag(exp(rows[, 93])))
   })
-  order <- numpy_permutation(words[-seq_len(normals$used)], 100)
-  list(location = location, scale = scale, order = order)
+  list(location = location, scale = scale, order = c(
+    88, 48, 40, 10, 26, 22, 27, 95, 42, 31, 35, 45, 13, 28, 90, 21, 7, 14, 52,
+    41, 55, 6, 1, 3, 76, 44, 15, 98, 30, 73, 80, 100, 99, 2, 39, 66, 84, 53, 75,
+    64, 20, 71, 5, 37, 97, 82, 36, 50, 32, 77, 85, 29, 12, 67, 38, 86, 57, 61,
+    49, 11, 23, 83, 25, 9, 43, 33, 74, 4, 60, 96, 91, 51, 19, 69, 46, 68, 93,
+    92, 18, 94, 34, 79, 89, 63, 47, 65, 58, 87, 56, 78, 8, 81, 70, 24, 59, 72,
+    16, 62, 54, 17
+  ))
+}
+
+# The normal numbers that the benchmark drew once: the first n, an even number,
+# of numpy's RandomState(42). Distractors need 172960, too many to be stored.
+benchmark_normals <- function(n) {
+  word <- 42
+  for (i in seq_len(623)) {
+    last <- word[[i]]
+    # Knuth's recursion: 1812433253 times last xor (last >> 30), plus i. Halves
+    # of 16 bits keep the product exact in a double.
+    mixed <- last - last %% 4 + bitwXor(last %% 4, last %/% 2^30)
+    high <- (1812433253 * (mixed %/% 2^16)) %% 2^16
+    word[[i + 1]] <- (high * 2^16 + 1812433253 * (mixed %% 2^16) + i) %% 2^32
+  }
+  state <- as.integer(word - 2^32 * (word >= 2^31))
+  # R has the same Mersenne Twister, but seeds it in another way.
+  uniform <- with_local_seed(0, {
+    restore_random_state(list(kind = RNGkind(), seed = c(10403L, 624L, state)))
+    words <- matrix(floor(stats::runif(4 * n) * 2^32), 2)
+    (words[1, ] %/% 2^5 * 2^26 + words[2, ] %/% 2^6) / 2^53
+  })
+  # Marsaglia's polar method, the second coordinate first
+  pair <- matrix(2 * uniform - 1, 2)
+  square <- colSums(pair^2)
+  inside <- which(square < 1 & square > 0)[seq_len(n / 2)]
+  square <- square[inside]
+  as.vector(pair[2:1, inside] * rep(sqrt(-2 * log(square) / square), each = 2))
 }
 
 # A column of ones and the stimulus, delayed by 0 to 8 bins
 spike_design <- function() {
-  stimulus <- numpy_normals(numpy_words(42, 400), 100)$value
+  stimulus <- benchmark_normals(100)
   delayed <- function(lag) c(numeric(lag), stimulus[seq_len(100 - lag)])
   cbind(1, vapply(0:8, delayed, stimulus))
 }
@@ -398,7 +371,7 @@ prey_rows <- function(theta) {
 
 # Names of parameters and observations, the prior's support (one bound for all
 # parameters), its sampler, and the simulator of a row of observations for each
-# row of parameters. `positive`: is it defined for parameters above 0 only?
+# row of parameters. Tasks with the lower bound 0 are not defined below it.
 sbi_tasks <- list(
   gaussian_linear = list(
     parameters = paste0("theta", 1:10), observations = paste0("y", 1:10),
@@ -439,7 +412,7 @@ sbi_tasks <- list(
   sir = list(
     parameters = c("beta", "gamma"),
     observations = paste0("infected_", sir_days),
-    lower = 0, upper = Inf, positive = TRUE,
+    lower = 0, upper = Inf,
     prior = lognormal_prior(log(c(0.4, 0.125)), c(0.5, 0.2)),
     simulate = sir_rows
   ),
@@ -448,82 +421,11 @@ sbi_tasks <- list(
     observations = c(
       paste0("prey_", prey_times), paste0("predators_", prey_times)
     ),
-    lower = 0, upper = Inf, positive = TRUE,
+    lower = 0, upper = Inf,
     prior = lognormal_prior(c(-0.125, -3, -0.125, -3), rep(0.5, 4)),
     simulate = prey_rows
   )
 )
-
-# The stream of random numbers behind constants of two tasks in simulate-sbi.R:
-# numpy's RandomState(42). Computing them again is shorter than storing them:
-# the noise of sim_slcp_distractors() has 172960 of them.
-
-#' Words of 32 bits of the Mersenne Twister, seeded as numpy does
-#'
-#' R has the same generator, but seeds it in another way: the state is computed
-#' here and given to R.
-#' @return n whole numbers from 0 to 2^32 - 1, as doubles.
-#' @noRd
-numpy_words <- function(seed, n) {
-  word <- seed
-  for (i in seq_len(623)) {
-    last <- word[[i]]
-    # Knuth's recursion: 1812433253 times last xor (last >> 30), plus i. Halves
-    # of 16 bits keep the product exact in a double.
-    mixed <- last - last %% 4 + bitwXor(last %% 4, last %/% 2^30)
-    high <- (1812433253 * (mixed %/% 2^16)) %% 2^16
-    word[[i + 1]] <- (high * 2^16 + 1812433253 * (mixed %% 2^16) + i) %% 2^32
-  }
-  state <- as.integer(word - 2^32 * (word >= 2^31))
-  with_local_seed(0, {
-    kind <- RNGkind()
-    restore_random_state(list(kind = kind, seed = c(
-      get(".Random.seed", globalenv())[[1]], 624L, state
-    )))
-    floor(stats::runif(n) * 2^32)
-  })
-}
-
-#' Standard normal numbers from such words: Marsaglia's polar method
-#'
-#' A uniform number takes 53 bits from two words; a pair of them inside of the
-#' unit circle gives two normal numbers, the second coordinate first.
-#' @return A list: `value`, n of them, n even, and `used`, how many words they
-#'   took.
-#' @noRd
-numpy_normals <- function(words, n) {
-  words <- matrix(words[seq_len(length(words) %/% 4 * 4)], 2)
-  uniform <- (words[1, ] %/% 2^5 * 2^26 + words[2, ] %/% 2^6) / 2^53
-  pair <- matrix(2 * uniform - 1, 2)
-  square <- colSums(pair^2)
-  inside <- which(square < 1 & square > 0)[seq_len(n / 2)]
-  square <- square[inside]
-  factor <- sqrt(-2 * log(square) / square)
-  list(
-    value = as.vector(pair[2:1, inside] * rep(factor, each = 2)),
-    used = 4 * inside[[n / 2]]
-  )
-}
-
-#' A permutation of 1 to n from such words
-#'
-#' Exchanges backwards; each place is drawn by rejection from the lowest bits of
-#' a word, as many as the largest place has.
-#' @noRd
-numpy_permutation <- function(words, n) {
-  out <- seq_len(n)
-  at <- 0
-  for (last in (n - 1):1) {
-    bits <- 2^floor(log2(last) + 1)
-    repeat {
-      at <- at + 1
-      place <- words[[at]] %% bits
-      if (place <= last) break
-    }
-    out[c(last, place) + 1] <- out[c(place, last) + 1]
-  }
-  out
-}
 
 # Ordinary differential equations, many sets of parameters at a time, for
 # simulators.

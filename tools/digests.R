@@ -500,8 +500,13 @@ digest_kernels <- function() {
 
 digest_simulators <- function() {
   names <- grep("^sim_", getNamespaceExports("kernelbayes"), value = TRUE)
-  for (name in sort(names)) {
+  for (name in sort(setdiff(names, "sim_sbi"))) {
     record("simulators", name, function() match.fun(name)(8, seed = 1))
+  }
+  for (task in names(utils::getFromNamespace("sbi_tasks", "kernelbayes"))) {
+    record("simulators", paste0("sim_", task), function() {
+      sim_sbi(task, 8, seed = 1)
+    })
   }
 }
 

@@ -117,10 +117,7 @@ test_that("any number of things that would not fit is refused at once", {
     sim_sinc(most), sim_friedman(most), sim_friedman(10, p = most),
     sim_circle(most), sim_circle(10, p = most), sim_moons(most),
     sim_sphere(most), sim_quadratic(most), sim_rotation(most),
-    sim_oscillation(most), sim_linear_hmm(most), sim_bernoulli_glm(most),
-    sim_gaussian_linear(most), sim_gaussian_linear_uniform(most),
-    sim_gaussian_mixture(most), sim_lotka_volterra(most), sim_sir(most),
-    sim_slcp(most), sim_slcp_distractors(most), sim_two_moons(most),
+    sim_oscillation(most), sim_linear_hmm(most), sim_sbi("sir", most),
     kernel_matrix(kernel_gaussian(1), numeric(1e5))
   )
   for (call in as.list(calls)) {

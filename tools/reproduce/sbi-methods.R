@@ -9,11 +9,7 @@ cpu_seconds <- function(expr) {
   sum((proc.time() - started)[c("user.self", "sys.self")])
 }
 
-simulator_of <- function(task) {
-  getExportedValue("kernelbayes", paste0("sim_", task))
-}
-
-# The prior alone: sim_...() would simulate observations, too.
+# The prior alone: sim_sbi() would simulate observations, too.
 prior_of <- function(task) {
   found <- utils::getFromNamespace("sbi_tasks", "kernelbayes")[[task]]
   function(n) {
@@ -42,7 +38,7 @@ once <- function(name, job, expr) {
 
 # The pairs of a task: seed 1.
 pairs_of <- function(job) {
-  once("pairs", job, simulator_of(job$task)(job$budget, seed = 1))
+  once("pairs", job, sim_sbi(job$task, job$budget, seed = 1))
 }
 
 # ---- kbr() ------------------------------------------------------------------
@@ -68,7 +64,7 @@ draw_kbr <- function(job) {
 
 # Simulations in four rounds for each observation: seed = its number.
 draw_kbr_rounds <- function(job) {
-  simulate <- simulator_of(job$task)
+  simulate <- function(...) sim_sbi(job$task, ...)
   pairs <- kbr_simulate(
     prior_of(job$task), function(theta) simulate(theta = theta)$y,
     n = job$budget, seed = job$observation, rounds = 4, observation = job$y,

@@ -75,10 +75,10 @@ read_reference <- function(data, task, o) {
 }
 
 read_observation <- function(data, task, o) {
-  names <- colnames(simulator_of(task)(1, seed = 1)$y)
+  names <- colnames(sim_sbi(task, 1, seed = 1)$y)
   if (task == "slcp_distractors") {
     inside <- c(23, 34, 24, 68, 43, 22, 17, 91)
-    y <- simulator_of(task)(theta = rep(1, 5), seed = o)$y
+    y <- sim_sbi(task, theta = rep(1, 5), seed = o)$y
     y[, inside] <- read_observation(data, "slcp", o)
     return(y)
   }
