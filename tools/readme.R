@@ -1,6 +1,6 @@
 # Update what README.md shows of the package itself:
 #   Rscript tools/readme.R
-# the output of its first example and its coverage, its pictures in man/figures,
+# the output of its first example and its coverage, its pictures in tools/figures,
 # the sentence on wrong labels (tools/readme-labels.R); and the tables of methods
 # in the article `methods` (tools/method-table.R).
 
@@ -88,11 +88,8 @@ write_coverage <- function(file, fit) {
 
 # ---- the pictures ------------------------------------------------------------
 
-# Of few colours, since they are installed too.
 picture <- function(name, draw, width = 4.6, height = 3.8) {
-  folder <- file.path(root, "man", "figures")
-  dir.create(folder, showWarnings = FALSE)
-  file <- file.path(folder, paste0("README-", name, ".png"))
+  file <- file.path(root, "tools", "figures", paste0(name, ".png"))
   type <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
   grDevices::png(file, width, height, "in", res = 150, type = type)
   on.exit({

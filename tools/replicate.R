@@ -22,7 +22,7 @@
 #   rows           tens of thousands of rows; kin40k and protein need --uci
 #   sbi            kbr(); only with --sbi
 # readme and labels make the numbers above that table; readme writes them into
-# README.md, man/figures and the article `methods` of this clone. bark, bands,
+# README.md, tools/figures and the article `methods` of this clone. bark, bands,
 # families, srvm and kbr make numbers for articles only.
 #
 # No step makes these; call the scripts:

@@ -66,6 +66,11 @@ quick <- flag("quick")
 options(pkgdown.internet = FALSE)
 pkg <- pkgdown::as_pkgdown(root, list(destination = to))
 pkgdown::init_site(pkg)
+# Those of README.md, which links to them where they are in the checkout
+dir.create(file.path(to, "tools"), showWarnings = FALSE)
+file.copy(file.path(root, "tools", "figures"), file.path(to, "tools"),
+  recursive = TRUE
+)
 pkgdown::build_home(pkg, preview = FALSE)
 pkgdown::build_reference(pkg,
   lazy = FALSE, examples = !quick, devel = FALSE, preview = FALSE

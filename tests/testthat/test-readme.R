@@ -50,7 +50,7 @@ test_that("the sentence on wrong labels has the stored figures", {
 
 test_that("the pictures of README.md exist, and are small", {
   text <- paste(readLines(readme), collapse = "\n")
-  pictures <- regmatches(text, gregexpr("man/figures/[-a-z]+[.]png", text,
+  pictures <- regmatches(text, gregexpr("tools/figures/[-a-z]+[.]png", text,
     ignore.case = TRUE
   ))[[1]]
   expect_gt(length(pictures), 0)
