@@ -1,5 +1,5 @@
 // How often did the rate of coal-mining disasters change? The example of
-// vignette("tdsmc") in C++. In R:
+// the article on tdsmc() in C++. In R:
 //
 //   Rcpp::sourceCpp(
 //     system.file("examples", "coal-changepoints.cpp", package = "kernelbayes")

@@ -9,7 +9,7 @@
 #   --results=mixture   folder for finished fits, so that a stopped run can
 #                       continue. Delete the files of a method when its code
 #                       changes
-#   --write=FILE        also writes the table for the vignette "mixtures"
+#   --write=FILE        also writes the table for the article "mixtures"
 #
 # Data: "plain" is bkmr::SimData() (4 exposures of which 2 have an effect, one
 # confounder that depends on an exposure); "clinics" has two further linear

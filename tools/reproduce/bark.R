@@ -18,7 +18,7 @@
 #                     settings of bark(); default: those of mcmc_control()
 #   --output=file     instead of vignettes/precomputed/bark.rds
 #
-# Prints the tables and writes the file from which vignettes/articles/bark.Rmd is built.
+# Prints the tables and writes the file from which vignettes/bark.Rmd is built.
 # Commit the file from a full run only. Installs the package and its peers
 # first; unavailable peers are left out.
 #

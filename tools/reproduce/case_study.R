@@ -7,8 +7,8 @@
 #   --output=file     instead of vignettes/precomputed/case_study.rds
 #
 # Prints the tables and writes the file from which
-# vignettes/articles/case-study.Rmd is built; the article has the same data, model
-# and prior.
+# vignettes/case-study.Rmd is built; the vignette has the same data, model and
+# prior.
 #
 # Protocol: MASS::epil, 59 patients in 4 periods. `effects`: per analysis the
 # ratio of rates, progabide over placebo, its median and 90% interval, the

@@ -14,7 +14,7 @@
 #                     rate_2, rate_6, rate_10, rank_2, rank_6
 #   --output=file     instead of vignettes/precomputed/kbr.rds
 #
-# Prints the tables and writes the file from which vignettes/articles/kbr.Rmd is built.
+# Prints the tables and writes the file from which vignettes/kbr.Rmd is built.
 # Commit the file from a full run only. Installs the package and its peers
 # first.
 #

@@ -16,7 +16,7 @@
 #   --methods=a,b     which methods, see kbr_hmm-methods.R
 #   --output=file     instead of vignettes/precomputed/kbr_hmm.rds
 #
-# Prints the tables and writes the file from which vignettes/articles/kbr-hmm.Rmd is
+# Prints the tables and writes the file from which vignettes/kbr-hmm.Rmd is
 # built. Commit the file from a full run only. Installs the package and its
 # peers first; KFAS, which checks our Kalman filter, is left out if unavailable.
 #

@@ -19,7 +19,7 @@
 #                     mcmc_control()
 #   --output=file     instead of vignettes/precomputed/kgs.rds
 #
-# Prints the tables and writes the file from which vignettes/articles/kgs.Rmd is built.
+# Prints the tables and writes the file from which vignettes/kgs.Rmd is built.
 # Commit the file from a full run only. Installs the package and its peers
 # first; unavailable peers are left out.
 #

@@ -8,7 +8,7 @@
 #                     The others stay as they are in the file
 #   --output=file     instead of vignettes/precomputed/srvm.rds
 #
-# Writes vignettes/precomputed/srvm.rds, from which vignettes/articles/srvm.Rmd is
+# Writes vignettes/precomputed/srvm.rds, from which vignettes/srvm.Rmd is
 # built, and prints its tables. Installs the package and its peers first. Commit
 # the file from a full run only.
 #
