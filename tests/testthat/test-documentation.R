@@ -37,6 +37,76 @@ test_that("every vignette is in the site's index, once", {
   expect_identical(sort(listed("articles")), sort(sub("[.]Rmd$", "", files)))
 })
 
+in_tarball <- c(
+  "kernelbayes", "case-study", "srvm", "kbr", "kbr-hmm", "kgs", "bark"
+)
+
+# Are files left out of the tarball?
+build_ignored <- function(files) {
+  patterns <- readLines(file.path(root, ".Rbuildignore"))
+  Reduce(`|`, lapply(patterns[nzchar(patterns)], grepl, files,
+    perl = TRUE, ignore.case = TRUE
+  ))
+}
+
+# Names of stored results that a vignette reads.
+stored_names <- function(text) {
+  text <- paste(text, collapse = "\n")
+  calls <- regmatches(text, gregexpr(
+    "stored\\(\"[a-z_]+|precomputed\", \"[a-z_]+", text
+  ))
+  sub(".*\"", "", unlist(calls))
+}
+
+test_that("the vignettes are in the tarball, with what they read", {
+  files <- file.path("vignettes", paste0(in_tarball, ".Rmd"))
+  expect_setequal(
+    list.files(file.path(root, "vignettes"), "[.]Rmd$"), basename(files)
+  )
+  text <- lapply(file.path(root, files), readLines)
+  stored <- unlist(lapply(text, stored_names))
+  expect_setequal(stored, c(
+    "case_study", "srvm", "kbr", "kbr_hmm", "kbr_hmm_systems", "kgs", "bark"
+  ))
+  stored <- file.path("vignettes", "precomputed", paste0(stored, ".rds"))
+  expect_true(all(file.exists(file.path(root, stored))))
+  expect_false(any(build_ignored(c(files, stored))))
+})
+
+test_that("browseVignettes() lists the vignettes by their titles", {
+  for (name in in_tarball) {
+    text <- readLines(file.path(root, "vignettes", paste0(name, ".Rmd")))
+    title <- sub("^title: \"(.*)\"$", "\\1", text[[2]])
+    expect_true(
+      paste0("  %\\VignetteIndexEntry{", title, "}") %in% text, label = name
+    )
+    # Without extracted scripts
+    expect_true(
+      "  %\\VignetteEngine{knitr::rmarkdown_notangle}" %in% text, label = name
+    )
+  }
+})
+
+test_that("vignettes with papers' tables compute a row when they are built", {
+  for (name in setdiff(in_tarball, c("kernelbayes", "case-study"))) {
+    text <- readLines(file.path(root, "vignettes", paste0(name, ".Rmd")))
+    now <- grep("^```[{]r [a-z0-9]+-now[,}]", text, value = TRUE)
+    expect_gt(length(now), 0, label = name)
+    expect_false(any(grepl("cache = TRUE|eval = FALSE", now)), label = name)
+  }
+})
+
+test_that("results that only articles read are not in the tarball", {
+  folder <- file.path(root, "vignettes")
+  vignettes <- list.files(folder, "[.]Rmd$", full.names = TRUE)
+  read <- unlist(lapply(vignettes, function(f) stored_names(readLines(f))))
+  all <- list.files(file.path(folder, "precomputed"))
+  others <- setdiff(all, paste0(read, ".rds"))
+  expect_true(all(
+    build_ignored(file.path("vignettes", "precomputed", others))
+  ))
+})
+
 test_that("every export has a public help page, or is re-exported", {
   alias <- unlist(lapply(topics(), grep, pattern = "^.alias[{]", value = TRUE))
   alias <- sub("^.alias[{](.*)[}]$", "\\1", alias)
