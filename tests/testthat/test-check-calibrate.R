@@ -374,6 +374,7 @@ test_that("adjusted posteriors are checked where they are", {
   )
   narrow <- fit
   narrow$adjustment$residual <- narrow$adjustment$residual / 2
+  narrow <- sealed(narrow)
   expect_match(
     calibrate(narrow, new, n = 200, seed = 1)$states$problem, "too narrow"
   )

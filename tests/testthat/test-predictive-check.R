@@ -140,6 +140,7 @@ test_that("draws that are compared come from the posterior", {
   # Pairs weigh alike in `fit`: here those nearby weigh more.
   local <- fit
   local$adjustment$choice$width <- 0.2
+  local <- sealed(local)
   for (fit in list(rule, local)) {
     here <- one_observation(fit, seen)
     states <- here$fit$data$states
