@@ -443,7 +443,7 @@ kbr_embeddings <- function(fit, seen) {
     # When used as a prior, its points are converted back to the units of the
     # states.
     if (fit$settings$scale) out$scaling <- fit$settings$scaling$states
-    out
+    sealed(out)
   })
 }
 

@@ -233,7 +233,7 @@ test_that("update() of the prior equals a new fit", {
     updated <- update(fit,
       prior = prior, eps = 0.01, delta = 0.02, normalize = FALSE
     )
-    kept <- setdiff(names(fit), c("call", "seconds", "seed"))
+    kept <- setdiff(names(fit), c("call", "seconds", "seed", "seal"))
     expect_identical(updated[kept], new_fit[kept])
     expect_identical(update(updated)$posterior, new_fit$posterior)
     back <- update(updated,
