@@ -180,13 +180,19 @@ long_run_notice <- function(engine, states, clock, time = now,
     if (said || seconds < min(5, rest / 10) || done == before) {
       return(invisible())
     }
-    left <- seconds * (total - done) / (done - before)
+    left <- time_to_go(seconds, done - before, total - done)
     if (left >= rest && left <= clock$left()) {
       said <<- TRUE
       inform_long_run(left, engine)
     }
   }
 }
+
+# The seconds of the units that are left, at the speed of those done
+time_to_go <- function(seconds, done, left) seconds * left / done
+
+# Do later units of a run take longer than the first?
+run_grows <- function(engine) !inherits(engine, "kb_engine_chain")
 
 # What makes runs of this kind shorter, a line of that message; NULL: nothing in
 # particular
@@ -195,8 +201,8 @@ shortcut <- function(engine) UseMethod("shortcut")
 shortcut.default <- function(engine) NULL
 
 inform_long_run <- function(seconds, engine) {
-  grows <- !inherits(engine, "kb_engine_chain")
-  about <- paste(if (grows) "At least" else "About", format_seconds(seconds))
+  bound <- if (run_grows(engine)) "At least" else "About"
+  about <- paste(bound, format_seconds(seconds))
   kb_inform(c(
     "{about} to go at the current speed.",
     i = if (is_ladder(engine)) {
