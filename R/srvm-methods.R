@@ -272,10 +272,9 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   if (!is_complete(object)) {
     return(run_fit(object, progress, started, time_limit))
   }
-  if (changed) {
-    object$seconds <- object$seconds + now() - started
-    if (!is.null(file)) save_or_warn(write_checkpoint)(object, file)
-  }
+  if (changed) object$seconds <- object$seconds + now() - started
+  object <- sealed(object)
+  if (changed && !is.null(file)) save_or_warn(write_checkpoint)(object, file)
   object
 }
 

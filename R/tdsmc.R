@@ -366,7 +366,7 @@ update.kb_tdsmc <- function(object, steps = NULL, data = NULL,
   if (!is.null(replicates)) object <- add_replicates(object, replicates)
   if (!is.null(particles)) object <- add_particles(object, particles)
   if (is_complete(object)) {
-    return(object)
+    return(sealed(object))
   }
   run_fit(object, progress, started, time_limit)
 }

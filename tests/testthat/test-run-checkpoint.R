@@ -63,7 +63,7 @@ test_that("checkpoints appear at intervals and lead to the same end", {
   fit <- long_fit()
   seen <- list()
   save <- function(states) {
-    write_checkpoint(finish_fit(fit, states, 0), file)
+    write_checkpoint(sealed(finish_fit(fit, states, 0)), file)
     seen[[length(seen) + 1]] <<- read_checkpoint(file)
   }
   control <- list(checkpoint = file, checkpoint_every = 0.05, time_limit = Inf)

@@ -246,5 +246,5 @@ test_that("what has no meaning is refused", {
   for (fit in spread_fits()) expect_identical(checked_fit(fit), fit)
   broken <- spread_fits()$smc
   broken$runs[[1]]$spread <- -broken$runs[[1]]$spread
-  expect_error(checked_fit(broken), "spread")
+  expect_error(checked_fit(broken), "runs", class = "kb_error_fit")
 })

@@ -432,8 +432,7 @@ test_that("kernels at different rows give no posterior until all are there", {
   uneven <- whole
   uneven$runs[2] <- part$runs[2]
   uneven$runs[3] <- list(NULL)
-  uneven <- sealed(uneven)
-  uneven <- finish_fit(uneven, uneven$runs, 1)
+  uneven <- sealed(finish_fit(uneven, uneven$runs, 1))
   expect_identical(uneven$time, 0L)
   expect_error(predict(uneven), class = "kb_error_not_defined")
   expect_output(print(uneven), "INCOMPLETE")
@@ -444,8 +443,7 @@ test_that("kernels at different rows give no posterior until all are there", {
   ))
   missing <- pair
   missing$runs[5] <- list(NULL)
-  missing <- sealed(missing)
-  missing <- finish_fit(missing, missing$runs, 1)
+  missing <- sealed(finish_fit(missing, missing$runs, 1))
   expect_identical(missing$time, 30L)
   expect_identical(predict(missing), predict(whole))
 })

@@ -101,6 +101,7 @@ test_that("only the processed rows are used", {
   longer <- append_rows(part, list(x = fit$data$x[13:20, , drop = FALSE],
     y = fit$data$y[13:20]
   ))
+  longer <- sealed(longer)
   expect_identical(order_spread(longer, orders = 2, seed = 7), spread)
   expect_identical(spread$n, 12L)
 })

@@ -187,7 +187,6 @@ test_that("an edited past is refused", {
     },
     function(fit) {
       fit$runs[[1]]$past$tried <- 1
-      fit <- sealed(fit)
       fit
     },
     function(fit) {
@@ -198,7 +197,6 @@ test_that("an edited past is refused", {
   )
   within_past <- function(fit, ...) {
     fit$past <- utils::modifyList(fit$past, list(...))
-    fit <- sealed(fit)
     fit
   }
   for (edit in edits) {
