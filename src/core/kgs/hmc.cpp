@@ -90,7 +90,6 @@ void Hmc::step(const Costs& costs, State& state, Rng& rng) {
     const Next event = next(state, last);
     if (event.time >= left) break;
     if (count == kMaxEvents) {
-      ++capped_;
       state.f = before_;
       state.ledger.rebuild(before_);
       return;
@@ -99,7 +98,6 @@ void Hmc::step(const Costs& costs, State& state, Rng& rng) {
     left -= event.time;
     meet(event.wall, left, costs, state);
     last = event.wall;
-    ++events_;
   }
   rotate(left, state);
   // (G10): a kick acts from then on like a velocity at that time.

@@ -12,13 +12,9 @@ class Hmc {
  public:
   explicit Hmc(const Walls& walls);  // with a Gram matrix
 
-  /// A trajectory of length pi / 2 times a uniform factor in (.8, 1.2).
+  /// A trajectory of length pi / 2 times a uniform factor in (.8, 1.2). The
+  /// state stays if it has more events than the bound, as it would in reverse.
   void step(const Costs& costs, State& state, Rng& rng);
-
-  /// Events so far, and abandoned trajectories (the state then stays): they had
-  /// more events than the bound, as they would in reverse.
-  double events() const { return events_; }
-  double capped() const { return capped_; }
 
  private:
   struct Next {
@@ -34,7 +30,6 @@ class Hmc {
   Eigen::VectorXd kicks_;     // of each wall, to be summed at the end
   Eigen::VectorXd buffer_, before_;
   mutable Eigen::ArrayXd key_;
-  double events_ = 0, capped_ = 0;
 };
 
 }  // namespace kernelbayes::kgs

@@ -44,8 +44,6 @@ class Mover {
   }
 
   void transfer(Archive& archive) { lines_.transfer(archive); }
-  double capped() const { return hmc_.capped(); }
-  double events() const { return hmc_.events(); }
 
  private:
   int lines_each() const;
