@@ -300,7 +300,11 @@ scaled_bounds <- function(fit) {
 # mapped
 bounds_where <- function(fit, straight) {
   bounds <- scaled_bounds(fit)
-  of <- which(as.logical(fit$settings$straight))
+  known <- fit$settings$straight
+  # Fits of earlier versions mapped states with two bounds.
+  mapped <- is.null(known) && fit$settings$method == "adjusted"
+  if (mapped && any(is.finite(colSums(bounds)))) refuse_damage("fit", "settings")
+  of <- which(as.logical(known))
   bounds[, (seq_len(ncol(bounds)) %in% of) != straight] <- c(-Inf, Inf)
   bounds
 }

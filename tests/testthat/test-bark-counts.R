@@ -163,7 +163,7 @@ test_that("a draw far from the others moves no expected count", {
   expect_equal(augment(fit, data)$.fitted, fitted(fit))
   meanless <- vapply(response_families, function(row) isTRUE(row$exponential), NA)
   expect_setequal(names(which(meanless)),
-    c("poisson", "negbinomial", "weibull", "lognormal")
+    c("poisson", "negbinomial", "gamma", "weibull", "lognormal")
   )
 })
 
