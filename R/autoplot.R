@@ -3,21 +3,17 @@
 
 #' Plots with ggplot2
 #'
-#' Methods of [ggplot2::autoplot()]: the same plots as `plot()`, as objects to
-#' which scales, themes, facets and layers can be added. Colours are those of
-#' Okabe and Ito, which colour-blind readers can distinguish.
-#'
+#' `ggplot2::autoplot(fit)` is the same plot as `plot(fit)`, as an object to which
+#' scales, themes, facets and layers can be added, in the colours of Okabe and Ito.
 #' @param object A fit of [srvm()], [bark()], [kgs()], [kbr()] or [tdsmc()], or
 #'   the result of [kbr_filter()], [importance()], [partial_dependence()],
 #'   [reject_curve()], [label_noise()], [cross_validate()], [order_spread()],
 #'   [select_kernel()], [tune_kbr()], [kdr()], [calibrate()],
 #'   [posterior_predictive_check()], [kernel_mean()] or
 #'   [`evidence()`][evidence.kb_kgs] of a fit of `kgs()`.
-#' @param type The types of `plot()`, described in [plot.kb_srvm()],
-#'   [plot.kb_bark()], [plot.kb_kgs()], [plot.kb_kbr()] and [plot.kb_tdsmc()].
-#'   The first is the default. For [importance()] as in its `plot()`, including
-#'   `NULL`; for [select_kernel()] see [plot.kb_kernel_selection()], for [kdr()]
-#'   [plot.kb_kdr()].
+#' @param type The types of `plot()`, described in [plot.kb_srvm()], [plot.kb_bark()],
+#'   [plot.kb_kgs()], [plot.kb_kbr()], [plot.kb_tdsmc()], [importance()],
+#'   [select_kernel()] and [kdr()]. The first is the default.
 #' @param level Probability of intervals.
 #' @param n Number of points of a curve, or along each side of a grid; `NULL`:
 #'   as `plot()`. For tables the number of lines shown.
@@ -29,13 +25,9 @@
 #' @param truth For `kbr_filter()` the true states, see [plot.kb_kbr_path()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return A ggplot object.
-#' @section Errors: `kb_error_package` without ggplot2, others as `plot()`.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' data <- sim_sinc(50, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
 #' ggplot2::autoplot(fit) + ggplot2::theme_minimal()
 #' ggplot2::autoplot(fit, "ess")
 #' @name autoplot.kb_srvm

@@ -3,27 +3,20 @@
 
 #' Evidence of Bayesian additive regression kernels
 #'
-#' Computes the log marginal likelihood of a fit's response, with all parameters
-#' integrated out. This needs new chains: those of the fit do not determine it.
+#' `evidence(fit)` computes the log marginal likelihood of a fit's response, with all
+#' parameters integrated out. This needs new chains: those of the fit do not
+#' determine it.
 #'
-#' Chains run at `n_temps` rungs between the prior and the posterior, and
-#' neighbours exchange their states. With y the response and \eqn{\theta}{theta}
-#' all parameters but the coefficients, which are integrated out exactly, the
-#' rungs of a Gaussian model are \eqn{p(\theta) p(y | \theta)^t}{p(theta) p(y |
-#' theta)^t}. For classes and Student-t noise the prior variances of the
-#' coefficients are multiplied by t instead, because powers of the likelihood of
-#' latent responses (or responses given row weights) do not define a model. The
-#' lowest rung is t = 0, where f is 0 and the kernels are drawn from their
-#' prior; the density of the response there is computed by quadrature if there
-#' is noise or there are cut points. The evidence is the product over rungs of
-#' the mean of the likelihood ratio of the next rung (stepping stones; Xie and
-#' others, 2011).
-#'
-#' With `approximation = "truncation"` in [bark_prior()] \eqn{\theta}{theta}
-#' also includes the coefficients. In a probit model they are multiplied by the
-#' square root of t, and the likelihood is that of the classes given f. Its
-#' ratios vary more, so that more rungs or sweeps are needed.
-#'
+#' Chains run at `n_temps` rungs between the prior and the posterior, and neighbours
+#' exchange their states. With y the response and \eqn{\theta}{theta} all parameters
+#' but the coefficients, the rungs of a Gaussian model are \eqn{p(\theta) p(y |
+#' \theta)^t}{p(theta) p(y | theta)^t}. For classes and Student-t noise the prior
+#' variances of the coefficients are multiplied by t instead. At the lowest rung, t =
+#' 0, f is 0, and the density of the response is computed by quadrature if there is
+#' noise or there are cut points. The evidence is the product over rungs of the mean
+#' of the likelihood ratio of the next rung (stepping stones; Xie and others, 2011).
+#' With `approximation = "truncation"` in [bark_prior()] \eqn{\theta}{theta} also
+#' includes the coefficients: more rungs or sweeps are needed.
 #' @param object A fit of [bark()].
 #' @param n_temps Number of steps from the prior to the posterior, at least 1.
 #'   Rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4. With Student-t
@@ -33,11 +26,7 @@
 #' @param warmup,iter Number of sweeps of every rung that are discarded, and
 #'   number that are used.
 #' @param chains Number of independent ladders.
-#' @param seed Whole number that determines the chains; `NULL` takes one from
-#'   R's generator.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param ... Not used: unknown arguments are errors.
-#'
+#' @inheritParams bark
 #' @return A list of class `kb_evidence`, as from [evidence()]:
 #' * `log_evidence`: log density of the response in its own units, at the rows
 #'   of the fit (for a factor, its log probability).
@@ -45,21 +34,16 @@
 #'   together, 20 batches per ladder.
 #' * `replicates`: the estimate of each ladder alone.
 #' * `path`: data frame with one line per step: `from` and `to` (values of t),
-#'   `log_ratio` (their sum is the log evidence of the response in the units of
-#'   the model, minus that of the response with f = 0 if that is the lowest
-#'   rung: of n coin flips in a probit model, of n rolls of a C-sided die in a
-#'   multinomial one) and `swapped` (the fraction of sweeps in which the rung
-#'   below exchanged its state with the next; at best 1/2, and `NA` for the last
-#'   step).
+#'   `log_ratio` (their sum is the log evidence in the units of the model, minus that of
+#'   the response with f = 0 if that is the lowest rung) and `swapped` (the fraction of
+#'   sweeps in which the rung below exchanged its state with the next; at best 1/2, and
+#'   `NA` for the last step).
 #' * `note`: `NULL`, or warnings that the ladders differ by more than `mc_se`
 #'   suggests, or, with Student-t noise and ordered classes, that neighbouring
 #'   rungs hardly exchange their states: then more sweeps or rungs are needed.
-#' @section Errors: A fit with an improper prior of the noise has no evidence
-#'   (`kb_error_improper`), nor has a fit with `prior_only`
-#'   (`kb_error_not_defined`). An interrupt gives a warning
-#'   (`kb_warning_interrupted`) and the evidence from the sweeps so far, since
-#'   ladders advance together. If there are fewer than 20 after the warmup, it is
-#'   an error (`kb_error_interrupted`).
+#' @section Errors: `kb_error_improper` with an improper prior of the noise. An
+#'   interrupt gives the evidence from the sweeps so far, if there are 20 after the
+#'   warmup.
 #' @references
 #' Xie, W., Lewis, P. O., Fan, Y., Kuo, L. and Chen, M.-H. (2011). Improving
 #' marginal likelihood estimation for Bayesian phylogenetic model selection.

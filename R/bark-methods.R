@@ -200,21 +200,47 @@ inputs_line <- function(x, show, most = 4) {
 
 # Summary ----------------------------------------------------------------------
 
-#' Summary of Bayesian additive regression kernels
+#' Summary, coefficients, noise and log likelihood of a bark fit
 #'
+#' `summary(fit)` has the parameters and the predictors.
 #' @param object A fit of [bark()].
 #' @param level Probability of the intervals.
+#' @param draw Number of the draw, counted chain by chain as in
+#'   [as_draws()][as_draws.kb_bark], which has the scales of the same draw.
 #' @param ... Not used: unknown arguments are errors.
-#' @return A list of class `summary.kb_bark`: `fit`, `parameters` (as
-#'   [tidy()][tidy.kb_bark]), `importance` (of the predictors, see
-#'   [importance()]), `centres` (the rows most often used; `NULL` if centres are
-#'   not rows), `intercept` (the probability that the intercept is among the
-#'   kernels), `diagnostics`.
+#' @return
+#' * `summary()`: a list of class `summary.kb_bark`: `fit`, `parameters` (as
+#'   [tidy()][tidy.kb_bark]), `importance` (of the predictors, see [importance()]),
+#'   `centres` (the rows most often used; `NULL` if centres are not rows),
+#'   `intercept` (the probability that the intercept is among the kernels),
+#'   `diagnostics`.
+#' * `coef()` without `draw`, for fits with terms beside kernels: the coefficients of
+#'   linear terms (see [fixef.kb_bark()]); if there are groups a list with a data
+#'   frame per factor, each row the coefficients of a group, linear ones included.
+#' * `coef(draw = )`: coefficients of kernels, whose averages over draws define no
+#'   function: a named vector (with several unordered classes a list of them) in
+#'   units of the response, or of f: `(Intercept)` and, for each training row that is
+#'   a centre in this draw, its number (more than once where several kernels have
+#'   this centre); kernels whose centre is not a row are `kernel 1`, `kernel 2` and
+#'   so on. f is the intercept plus the sum of coefficients times kernel.
+#' * `sigma()`: posterior mean of the noise standard deviation in units of the
+#'   response, for a row of weight 1; of Student-t noise its scale; where it varies,
+#'   the root of the mean variance over the rows; 1 in classification, `NA` for
+#'   counts.
+#' * `logLik()`: the log likelihood given the posterior means of f and of the noise,
+#'   of classes and counts given the predictive probabilities; `df` is the posterior
+#'   mean number of coefficients and scales, plus one for the noise of a gaussian
+#'   model or the size of a negative binomial one, plus the number of free cut
+#'   points.
+#' @section Errors: `kb_error_not_defined` by `coef()` without `draw` and without terms
+#'   beside kernels.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
 #' fit <- bark(y ~ x, data, control = settings, seed = 1)
 #' summary(fit)
+#' sigma(fit) # the data have 0.1
+#' coef(fit, draw = 50)
 #' @export
 summary.kb_bark <- function(object, level = 0.9, ...) {
   object <- checked_fit(object, ...)
@@ -257,19 +283,7 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 
 # Methods of stats -------------------------------------------------------------
 
-#' Posterior mean of the noise standard deviation
-#'
-#' @param object A fit of [bark()].
-#' @param ... Not used.
-#' @return A number in units of the response, for a row of weight 1. For
-#'   Student-t noise it is the scale; where the noise varies, of its variance the
-#'   mean over the rows is taken. In classification it is 1, the standard
-#'   deviation of the latent response; of counts, which have no noise, `NA`.
-#' @examples
-#' data <- sim_sinc(40, seed = 1)
-#' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
-#' fit <- bark(y ~ x, data, control = settings, seed = 1)
-#' sigma(fit) # the data have 0.1
+#' @rdname summary.kb_bark
 #' @export
 sigma.kb_bark <- function(object, ...) {
   object <- checked_fit(object, ...)
@@ -279,33 +293,7 @@ sigma.kb_bark <- function(object, ...) {
   if (!has_noise(object)) NA_real_ else mean(chain_matrices(object)$sigma)
 }
 
-#' Coefficients of a draw
-#'
-#' The scales of the kernels differ between draws, so only the coefficients of a
-#' single draw define a function; their averages over draws do not.
-#'
-#' @param object A fit of [bark()].
-#' @param draw Number of the draw, counted chain by chain as in
-#'   [as_draws()][as_draws.kb_bark], which has the scales of the same draw.
-#' @param ... Not used: unknown arguments are errors.
-#' @return Without `draw`, for fits with terms beside kernels: the coefficients of
-#'   linear terms (see [fixef.kb_bark()]); if there are groups a list with a data
-#'   frame per factor, each row the coefficients of a group, linear ones
-#'   included. With `draw`, of kernels: named vector (with several unordered
-#'   classes a list of them, one per field) in units of the response (of f in
-#'   classification): `(Intercept)` and, for each training row that is a centre in this
-#'   draw, its number (more than once where several kernels have this centre). f is
-#'   the intercept plus the sum of coefficients times kernel. Kernels whose
-#'   centre is not a row are named `kernel 1`, `kernel 2` and so on.
-#' @section Errors: Without `draw` and without terms beside kernels,
-#'   `kb_error_not_defined`.
-#' @examples
-#' data <- sim_friedman(40, p = 5, seed = 1)
-#' fit <- bark(y ~ ., data,
-#'   control = mcmc_control(chains = 1, warmup = 100, iter = 50), seed = 1
-#' )
-#' coef(fit, draw = 50)
-#' @order 1
+#' @rdname summary.kb_bark
 #' @export
 coef.kb_bark <- function(object, draw, ...) {
   object <- checked_fit(object, ...)
@@ -345,24 +333,7 @@ draw_coefficients <- function(object, pool, draw) {
   )
 }
 
-#' Log likelihood at the posterior mean
-#'
-#' The log likelihood of the training responses given the posterior mean of f
-#' and of the noise standard deviation (for Student-t noise its scale; of each row,
-#' where it varies); in
-#' classification and for counts given the posterior predictive probabilities. The log
-#' likelihood of each draw is `log_lik` in [as_draws()][as_draws.kb_bark].
-#'
-#' @param object A fit of [bark()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return An object of class `logLik`; `df` is the posterior mean number of
-#'   coefficients and scales, plus one for the noise of a gaussian model or the
-#'   size of a negative binomial one, plus the number of free cut points.
-#' @examples
-#' data <- sim_sinc(40, seed = 1)
-#' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
-#' fit <- bark(y ~ x, data, control = settings, seed = 1)
-#' logLik(fit)
+#' @rdname summary.kb_bark
 #' @export
 logLik.kb_bark <- function(object, ...) {
   object <- checked_fit(object, ...)

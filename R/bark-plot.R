@@ -1,44 +1,36 @@
 #' Plots of Bayesian additive regression kernels
 #'
+#' `plot(fit)` shows the function, or observed against fitted responses.
 #' @param x A fit of [bark()].
 #' @param type What to draw:
-#' * `"fit"`: with one predictor the posterior mean of f with its credible band
-#'   and the prediction band (in probit models the probability of the second
-#'   level with its credible band), the data and, with up to 200 rows, as the
-#'   height of ticks the probability that each row is a centre; with several
-#'   predictors observed against fitted responses with prediction intervals (in
-#'   probit models the probabilities of the rows in increasing order with
-#'   credible intervals). For ordered classes the posterior mean of f with its
-#'   credible band, or at the rows in increasing order with credible intervals,
-#'   and the mean cut points.
+#' * `"fit"`: with one predictor the posterior mean of f with its credible band and
+#'   the prediction band, the data and, with up to 200 rows, as the height of ticks
+#'   the probability that each row is a centre; with several predictors observed
+#'   against fitted responses with prediction intervals. For classes the probability
+#'   of the second level, or of the rows in increasing order, with credible bands;
+#'   for ordered ones f, with the mean cut points.
 #' * `"importance"`: the scales of the predictors, see [importance()].
 #' * `"k"`: posterior of the number of kernels, and its prior.
 #' * `"centres"`: posterior probability that each row is a centre (like the
 #'   ticks above not defined if centres are not rows).
 #' * `"trace"`: number of kernels and noise standard deviation (for classes log
-#'   likelihood) at each kept iteration, one line per chain. The warmup is not
-#'   kept; the axis begins after it.
-#' * `"trace_density"`: the same, with the distribution of each chain's draws
-#'   beside it: shares of whole numbers, kernel density estimates of others.
+#'   likelihood) at each kept iteration, one line per chain; the axis begins after the
+#'   warmup.
+#' * `"trace_density"`: the same, with the distribution of each chain's draws beside it.
 #'
-#' With several unordered classes `"fit"` shows the probability of each class
-#' along the only predictor, or the most probable class and its boundaries over
-#' the plane of the two predictors that matter most (all others at their
-#' median), averaged over at most 400 draws; `"k"` counts the kernels of all
-#' fields, and `"centres"` the rows that are a centre in any of them.
-#' Of a fit with `prior_only = TRUE` `"fit"` shows the prior: bands of this level and
-#' of one half with eight draws of the expected response, or of f for gaussian and
-#' ordered ones, beside the data; with several predictors the bands at the rows. Its
-#' axis ends near the data, and its label says how much is beyond. With several
-#' predictors and several unordered classes it is not defined.
-#'
+#' With several unordered classes `"fit"` shows the probability of each class along
+#' the only predictor, or the most probable class over the plane of the two
+#' predictors that matter most (all others at their median); `"k"` counts the kernels
+#' of all fields, and `"centres"` the rows that are a centre in any of them. Of a fit
+#' with `prior_only = TRUE` `"fit"` shows the prior: bands of this level and of one
+#' half with eight draws of the expected response, or of f for gaussian and ordered
+#' ones, beside the data; not with several predictors and several unordered classes.
+#' Its axis ends near the data, and its label says how much is beyond.
 #' @param level Probability inside bands and intervals, for `"fit"` (except with
 #'   several unordered classes) and `"importance"`.
 #' @param n For `"fit"`: number of points of a curve, `NULL`: 200; for a plane
 #'   along each side, `NULL`: 50.
-#' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
-#'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
-#'
+#' @inheritParams plot.kb_srvm
 #' @return `x`, invisibly.
 #' @examples
 #' data <- sim_sinc(50, seed = 1)

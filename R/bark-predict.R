@@ -1,20 +1,15 @@
 #' Predictions of Bayesian additive regression kernels
 #'
+#' `predict(fit, newdata, interval = "prediction")` has the posterior mean and an
+#' interval for new responses; of classes `predict(fit, newdata)` has the most
+#' probable one and `type = "prob"` the probabilities.
 #' @param object A fit of [bark()].
-#' @param newdata New predictors in the shape that the fit was given: a data
-#'   frame for formula fits (columns in any order), a matrix, data frame or
-#'   vector otherwise. Missing: the training rows, in the order given. Rows
-#'   with missing values give `NA`.
-#' @param type What to return, see Value; `NULL` is `"response"` for gaussian
-#'   fits and `"class"` for classes.
+#' @inheritParams predict.kb_srvm
+#' @param type What to return, see Value; `NULL`: `"response"`, for classes `"class"`.
 #' @param interval Adds the limits of an equal-tailed interval: `"credible"` for
-#'   f or for the probability of a class, `"prediction"` for a new numeric
-#'   response. With `"quantile"`: return quantiles of f or of a new response (by
+#'   f or for the probability of a class, `"prediction"` for a new response that is a
+#'   number. With `"quantile"`: return quantiles of f or of a new response (by
 #'   default `"prediction"`)?
-#' @param level Probability inside the interval.
-#' @param probs Probabilities of `"quantile"`.
-#' @param newy For `"log_score"`: the responses. Formula fits take them from
-#'   `newdata`.
 #' @param ndraws For `"draws"`: the number of draws S, evenly spaced; by default
 #'   all kept draws.
 #' @param weights For predictions of new numeric responses and of their standard
@@ -29,122 +24,43 @@
 #'   means, intervals and log scores, drawn in draws and in intervals of
 #'   `"terms"` (the same for all rows of a group). `NA`: without groups.
 #' @param times For `"survival"`: finite numbers, in the units of the response.
-#' @param ... Not used: unknown arguments are errors.
-#'
-#' @return With n the rows of `newdata`, for gaussian fits in units of the
-#'   response:
-#' * `"response"`: the posterior mean of f, a vector of length n; with an
-#'   interval a matrix n x 3 with columns `fit`, `lwr`, `upr`.
+#' @return With n the rows of `newdata`, S draws and C classes; a vector of length n,
+#'   or with an interval a matrix n x 3 with columns `fit`, `lwr`, `upr`; a matrix n
+#'   x K, or with an interval an array n x K x 3:
+#' * `"response"`: the posterior mean of f, in units of the response. For two classes
+#'   the probability of the second level; of successes that of a success; other
+#'   classes have no mean. Of counts the posterior median of the expected count, with
+#'   limits for this or for a new count (its mean need not exist, since the prior of
+#'   f has heavy tails: for a total add the draws of
+#'   `rstantools::posterior_epred()`). Of times the predictive median, with limits
+#'   for the median given each draw or for a new time.
 #' * `"quantile"`: a matrix n x `length(probs)`.
-#' * `"draws"`: a matrix S x n of draws of f, chain by chain. New responses are
+#' * `"class"`: a factor, the most probable class (the first of equal ones).
+#' * `"prob"`: posterior predictive probabilities, n x C with the levels as names.
+#' * `"link"`: the posterior mean of f, of ordered classes on the scale of the cut
+#'   points, of counts and times the logarithm; of several unordered classes the
+#'   fields, n x C.
+#' * `"sigma"`, for fits with `sigma`: the posterior mean of the standard deviation of a
+#'   new response, given `weights`.
+#' * `"survival"`, for responses that may be censored: probabilities that a new response
+#'   is above each of `times`, n x `length(times)`.
+#' * `"terms"`, for fits with terms beside kernels: posterior means of the components
+#'   of the predictor, n x K with columns for the kernels (for each of several
+#'   `kernels()`), each linear term and each factor of groups. Kernels are relative
+#'   to their mean over the rows of the fit, linear terms to the means of their
+#'   columns; the attribute `constant` is what remains of the mean of f (without an
+#'   offset). Not for several unordered classes.
+#' * `"draws"`: draws of f, chain by chain, S x n, or S x n x C. New responses are
 #'   drawn by `rstantools::posterior_predict()`.
-#' * `"log_score"`: log posterior predictive densities of the responses, a
-#'   vector of length n.
-#'
-#' * `"sigma"`, for fits with `sigma`: the posterior mean of the standard deviation
-#'   of a new response, given `weights`, a vector of length n; with a credible
-#'   interval a matrix n x 3.
-#'
-#' For two classes, with either link:
-#' * `"class"`: a factor of length n, the class whose probability is above one
-#'   half (the first level where they are equal).
-#' * `"prob"`: posterior predictive probabilities, a matrix n x 2 with the
-#'   levels as names; with a credible interval an array n x 2 x 3, whose last
-#'   dimension is `fit`, `lwr`, `upr`.
-#' * `"response"`: the probability of the second level, a vector as for
-#'   [stats::predict.glm()]; with a credible interval a matrix n x 3.
-#' * `"link"`: the posterior mean of f; with a credible interval a matrix n x 3.
-#' * `"draws"`: draws of f (not of the probability), S x n.
-#' * `"log_score"`: log probabilities of the classes given.
-#'
-#' For fits of C ordered classes:
-#' * `"class"`: an ordered factor of length n, the most probable class (the
-#'   first of equal ones).
-#' * `"prob"`: posterior predictive probabilities, a matrix n x C with the
-#'   levels as names; with a credible interval an array n x C x 3, whose limits
-#'   are quantiles over draws of f and of the cut points.
-#' * `"link"`: the posterior mean of f, on the scale of the cut points (see
-#'   [`tidy()`][tidy.kb_bark]); with a credible interval a matrix n x 3.
-#' * `"draws"`: draws of f, S x n.
-#' * `"log_score"`: log probabilities of the classes given.
-#'
-#' Classes have no mean: `"response"` is not defined for them.
-#'
-#' For multinomial fits of C classes:
-#' * `"class"`: a factor of length n, the most probable class (the first of
-#'   equal ones).
-#' * `"prob"`: posterior predictive probabilities, a matrix n x C with the
-#'   levels as names; with a credible interval an array n x C x 3, whose last
-#'   dimension is `fit`, `lwr`, `upr`.
-#' * `"link"`: posterior means of the fields, n x C; with a credible interval
-#'   n x C x 3.
-#' * `"draws"`: draws of the fields, an array S x n x C.
-#' * `"log_score"`: log probabilities of the classes given.
-#'
-#' For counts:
-#' * `"response"`: the posterior median of the expected count, a vector of length n
-#'   (its mean need not exist away from the data, since the prior of f has heavy
-#'   tails; medians are a little smaller, so for a total add the draws of
-#'   `rstantools::posterior_epred()`);
-#'   with an interval a matrix n x 3, whose limits are those of the expected count
-#'   (`"credible"`) or of a new one (`"prediction"`).
-#' * `"link"`: the posterior mean of f, the log of the expected count; with a
-#'   credible interval a matrix n x 3.
-#' * `"quantile"`: a matrix n x `length(probs)`; of a new count by default.
-#' * `"draws"`: draws of f, S x n.
-#' * `"log_score"`: log probabilities of the counts.
-#'
-#' For numbers of successes `"response"` (the probability of a success, with a
-#' credible interval), `"link"`, `"draws"` and `"log_score"` as above.
-#'
-#' For responses that may be censored, Weibull, log-normal or normal ones:
-#' * `"response"`: of times the posterior predictive median (they have no mean,
-#'   since the prior of f has heavy tails), of normal responses the posterior mean
-#'   of f; with an interval a matrix n x 3, whose limits are those of the median or
-#'   f given each draw (`"credible"`) or of a new response (`"prediction"`). Where
-#'   all rows are censored on one side the mean of f depends on a few draws, and
-#'   may lie outside its interval.
-#' * `"link"` (not for normal ones): the posterior mean of f, the log of a time.
-#' * `"quantile"`: a matrix n x `length(probs)`; of a new response by default.
-#' * `"survival"`: probabilities that a new response is above each of `times`, a
-#'   matrix n x `length(times)`; with a credible interval an array n x
-#'   `length(times)` x 3, whose limits are quantiles over draws.
-#' * `"draws"`: draws of f, S x n.
 #' * `"log_score"`: log posterior predictive densities of the responses, or
-#'   probabilities of the intervals known.
+#'   probabilities of classes, counts and intervals.
 #'
-#' All of these are computed from draws of f.
-#'
-#' For fits with terms beside kernels, of all families but several unordered
-#' classes, also
-#' * `"terms"`: posterior means of the components of the predictor, a matrix n x
-#'   K with columns for the kernels (for each of several `kernels()`), each
-#'   linear term and each factor of groups; with a credible interval an array n x
-#'   K x 3. Kernels are relative to their mean over the rows of the fit, linear
-#'   terms to the means of their columns; the attribute `constant` is what
-#'   remains, so that it and a row add up to the mean of f (without an offset).
-#'   In these fits f is the whole predictor, and everything below is computed
-#'   from its draws.
-#'
-#' Means, quantiles and densities integrate over the coefficients exactly given
-#' the other parameters, which gives less Monte Carlo error than averaging
-#' draws. With a probit link the probability of the second level is the mean of
-#' \eqn{\Phi(m / \sqrt{1 + v})}{Phi(m / sqrt(1 + v))} over the means m and
-#' variances v of f given each draw, and so differs from the probability at the
-#' mean of f; those of ordered classes are computed likewise. Those of several
-#' unordered classes are means of one-dimensional integrals, by quadrature to
-#' 1e-6, and their limits are quantiles over draws of the fields. If the
-#' posterior is very skewed, a mean can lie outside its interval.
-#'
-#' With `approximation = "truncation"` in [bark_prior()] coefficients are not
-#' integrated out, and all of this is computed from draws of f: v is 0.
-#'
-#' @section Errors:
-#' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,
-#' `kb_error_argument` (also for a type that the family does not have and for
-#' arguments that the chosen `type` would ignore); novel factor levels are a
-#' warning (`kb_warning_novel_level`) and give `NA`.
-#'
+#'   Where coefficients are integrated out, as for numbers and classes with a probit
+#'   link without terms beside kernels, so they are in means, quantiles and
+#'   densities; otherwise all is computed from draws of f. Probabilities are
+#'   predictive, and so differ from the probability at the mean of f. If the
+#'   posterior is very skewed, or all rows nearby are censored on one side, a mean
+#'   can lie outside its interval.
 #' @examples
 #' data <- sim_friedman(60, p = 5, seed = 1)
 #' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)

@@ -6,13 +6,16 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 
 #' Prior of Bayesian additive regression kernels
 #'
-#' The function is a sum of kernels, \eqn{f(x) = \sum_j \beta_j K(x, \chi_j)},
-#' where \eqn{K(x, \chi) = \exp(-\sum_l \lambda_l (x_l - \chi_l)^2)}. The
-#' number of kernels J, with multiplicity, is Poisson with mean nu, the centres
-#' are rows of the data or the intercept, and the coefficients have t
-#' distributions with `alpha` degrees of freedom and scale `eps`: a finite
-#' approximation of a symmetric alpha-stable Levy random field.
-#'
+#' `bark(y ~ ., data, prior = bark_prior(eps = 0.2))` changes a part of the prior; what
+#' is left out depends on the response (the article `defaults` says how, and why).
+#' The function is a sum of kernels, \eqn{f(x) = \sum_j \beta_j K(x, \chi_j)} with
+#' \eqn{K(x, \chi) = \exp(-\sum_l \lambda_l (x_l - \chi_l)^2)}. Their number J, with
+#' multiplicity, is Poisson with mean nu, centres are rows of the data or the
+#' intercept, and coefficients have t distributions with `alpha` degrees of freedom
+#' and scale `eps`: a finite approximation of a symmetric alpha-stable Levy random
+#' field. `bark_prior_paper()`, with `scale = "linear"` in [bark()], is the model of
+#' Ouyang, Clyde and Wolpert (2008): all kernels have the same scales, the noise is
+#' normal, and there is no linear part.
 #' @param type Prior of the kernels' scales
 #'   \eqn{\lambda_1, \ldots, \lambda_p}{lambda_1, ..., lambda_p}, whose sum S
 #'   has the same prior under all four types.
@@ -24,10 +27,9 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'     independent scales of shape A / d, rate B.
 #' @param alpha Index of the stable process, strictly between 0 and 2; 1 makes
 #'   the coefficients Cauchy variables.
-#' @param eps Scale of the coefficients, which is also the threshold below
-#'   which the stable process is thinned out; a positive number in units of the
-#'   response that the model sees (standardised if `scale = TRUE`). `NULL`: 0.5,
-#'   or 1 with `own_scales = "clustered"`.
+#' @param eps Scale of the coefficients, a positive number in units of the response
+#'   that the model sees (standardised if `scale = TRUE`). `NULL`: 0.5, or 1 with
+#'   `own_scales = "clustered"`.
 #' @param gamma Intensity of the stable process, a positive number; or 0, for a
 #'   model without kernels: plain terms of a formula are then linear.
 #' @param n_kernels,discrepancy The expected number of kernels nu and the
@@ -44,18 +46,16 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   once p is known (Ley and Steel, 2009). Only for the types that select.
 #' @param noise Prior of the noise, in squared units of the response that the
 #'   model sees: [noise_gamma()], [fixed_variance()], or [ig()], which is the
-#'   same distribution as `noise_gamma()`. `NULL` is `noise_gamma(1.5, rate)`, with
-#'   the rate at which the noise standard deviation has probability 0.9 of being
-#'   less than the residual standard deviation of the linear regression of the
-#'   response on the predictors (the rule of Chipman, George and McCulloch,
-#'   2010), linear ones included, and within groups where rows are enough. The
-#'   probability is 0.75 if f has a linear part, since the regression may then be true.
-#'   Classification has no such parameter.
+#'   same distribution as `noise_gamma()`. `NULL` is `noise_gamma(1.5, rate)`: the
+#'   noise standard deviation is below the residual one of a linear regression (on all
+#'   predictors, within groups where rows are enough) with probability 0.9, or 0.75 if
+#'   f has a linear part (Chipman, George and McCulloch, 2010). Classification has no
+#'   such parameter.
 #' @param df Degrees of freedom of the noise, which is Student's t with a scale
-#'   \eqn{\sigma} whose square has the prior `noise`: a number above 0, taken as
-#'   known, `Inf` for normal noise, or `"learned"`, see Details. For numeric
-#'   responses, where `NULL` is `"learned"` (except with `approximation =
-#'   "truncation"`).
+#'   whose square has the prior `noise`: a number above 0, taken as known, `Inf` for
+#'   normal noise, or `"learned"`: 2.5, 3, 4, 5, 6, 8, 11, 16, 32, 64 or 1000, equally
+#'   probable. `NULL`: `"learned"` for numeric responses, except with
+#'   `approximation = "truncation"`.
 #' @param centres Locations of the kernels: [centre_rows()], at rows of the data
 #'   or the intercept, equally likely by default, or [centre_near_rows()].
 #'   `NULL` is `centre_rows()`, or `centre_near_rows(1)` with `own_scales =
@@ -67,21 +67,17 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   or groups and fewer than 20 000 rows, otherwise `TRUE`; `"pooled"` for
 #'   counts, successes, classes with a logit link, ordered classes with `weights`,
 #'   and responses that may be censored; `FALSE` for other classes, with `directions`
-#'   and with `approximation = "truncation"`. See the section below.
+#'   and with `approximation = "truncation"`.
 #' @param directions `NULL`: kernels use the predictors as they are. A whole
-#'   number d, from 1 to p: they use d unknown linear combinations of them, see
-#'   the section below.
+#'   number d, from 1 to p: they use d unknown linear combinations of them.
 #' @param linear Scale of a linear part of f beside the kernels, in standard
-#'   deviations of the response per standard deviation of a predictor (of the latent
-#'   response or the log of the mean, as for `linear_sd`): slopes on all predictors
-#'   of kernels are normal with mean 0 and one unknown standard deviation, half-t with
-#'   3 degrees of freedom and this scale. 0: no linear part. `NULL`: 0.3 with fewer
-#'   than 5000 rows and at most 30 predictors, without `directions`, truncation,
-#'   linear terms and groups; otherwise 0. Kernels fall back to their mean between and
-#'   beyond the rows, which costs most with few rows and a trend. Predictions, effects
-#'   and importance include the linear part, and
-#'   `print()` shows its share: its variance over the rows divided by that plus the
-#'   variance of the kernels.
+#'   deviations of the response per standard deviation of a predictor (as for
+#'   `linear_sd`): slopes on all predictors of kernels are normal with mean 0 and one
+#'   unknown standard deviation, half-t with 3 degrees of freedom and this scale. 0: no
+#'   linear part. `NULL`: 0.3 with fewer than 5000 rows and at most 30 predictors,
+#'   without `directions`, truncation, linear terms and groups; otherwise 0.
+#'   Predictions, effects and importance include it; `print()` shows its share of the
+#'   variance of f over the rows.
 #' @param linear_sd Prior standard deviation of the coefficients of linear terms
 #'   and of their intercept, in standard deviations of the response per standard
 #'   deviation of the predictor; for classes, of the latent response, whose noise
@@ -89,149 +85,80 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   classes and counts 2.5.
 #' @param group_sd Scale of the half-t priors (3 degrees of freedom) of the
 #'   standard deviations of groups, in the same units, for slopes per root mean
-#'   square of the predictor. `NULL`: 1. See the section below.
+#'   square of the predictor. `NULL`: 1.
 #' @param approximation Finite approximation of the stable process:
 #'   `"continuous"`, with t distributed coefficients, or `"truncation"`, without
 #'   coefficients of size `eps` or less. See Details.
-#'
 #' @details
-#' `bark_prior_paper()` is the model of Ouyang, Clyde and Wolpert (2008): all
-#' kernels have the same scales, the noise is normal, and there is no linear part.
-#' `bark_prior()` leaves these to the kind of the response. Numbers have kernels with
-#' their own scales, a linear part, and Student's t noise whose degrees of freedom
-#' are learned: on data that the choice was made on, and on others, they predict with
-#' smaller errors and better densities, and bands for f cover what they say, which
-#' they do not with common scales. Classes with a logit link have scales that vary
-#' around common ones: on ten sets for choices their log loss was .02 lower on average
-#' than with common scales, which are better where classes are well separated. So do
-#' responses that may be censored: on seven simulated sets the error of f was .03
-#' lower on average than with separate scales.
-#'
 #' The expected number of kernels is
 #' \deqn{\nu = \gamma (2 / \epsilon)^\alpha \alpha^{-\alpha / 2}
 #' \Gamma(1 + \alpha / 2) / \Gamma(1 - \alpha / 2).}{nu = gamma (2 / eps)^alpha
 #' alpha^(-alpha / 2) Gamma(1 + alpha / 2) / Gamma(1 - alpha / 2).}
 #' It counts copies: several kernels may share one centre, where they act as
-#' one.
-#'
-#' For the field \eqn{L} and its approximation \eqn{L_\epsilon}{L_eps},
-#' \eqn{E |L[g] - L_\epsilon[g]|^2 = D \|g\|^2}{E
-#' |L[g] - L_eps[g]|^2 = D |g|^2}, where exactly
-#' \deqn{D = \nu \alpha \epsilon^2 / (2 - \alpha).}{D = nu alpha eps^2 /
-#' (2 - alpha).}
-#' With `alpha = 1`, nu is `gamma / eps` and D is `gamma * eps`. The defaults,
-#' those of the paper's experiments, thus imply 20 expected kernels and a
-#' squared discrepancy of 5 times that of the kernel (not 5%): they define a
-#' finite sum of kernels, which is a model in its own right, not a close
-#' approximation of the stable field. The pair elicited in the paper,
-#' `bark_prior(n_kernels = 20, discrepancy = 0.05)`, is `gamma = 1`,
-#' `eps = 0.05`: the same number of kernels with coefficients ten times smaller.
-#' The paper's general inequality for D does not hold for `alpha` below 0.52 and
-#' is not used.
+#' one. For the field \eqn{L} and its approximation \eqn{L_\epsilon}{L_eps},
+#' \eqn{E |L[g] - L_\epsilon[g]|^2 = D \|g\|^2}{E |L[g] - L_eps[g]|^2 = D |g|^2}
+#' with \eqn{D = \nu \alpha \epsilon^2 / (2 - \alpha)}{D = nu alpha eps^2 / (2 -
+#' alpha)}. With `alpha = 1`, nu is `gamma / eps` and D is `gamma * eps`: the defaults
+#' imply 20 expected kernels and D = 5. They define a model in its own right, not a
+#' close approximation of the stable field.
 #'
 #' With `approximation = "truncation"` coefficients have the density
 #' \eqn{\alpha \epsilon^\alpha |\beta|^{-1 - \alpha} / 2}{alpha eps^alpha
 #' |beta|^(-1 - alpha) / 2} on \eqn{|\beta| > \epsilon}{|beta| > eps}, that of
-#' the stable process itself, and the expected number of kernels is
+#' the stable process itself, and
 #' \deqn{\nu = \gamma (2 / \epsilon)^\alpha \pi^{-1/2} \Gamma((1 + \alpha) / 2)
 #' / \Gamma(1 - \alpha / 2),}{nu = gamma (2 / eps)^alpha pi^(-1/2) Gamma((1 +
-#' alpha) / 2) / Gamma(1 - alpha / 2),} which is `2 * gamma / (pi * eps)` with
-#' `alpha = 1`; D follows from nu as above. Both approximations tend to the same
-#' process as `eps` tends to 0 with `gamma` fixed. The continuous one is easier
-#' to sample from, because its coefficients can be integrated out. With
-#' truncation they are part of the Markov chain's state, which needs more
-#' iterations.
-#'
-#' With `df = "learned"` the degrees of freedom are 2.5, 3, 4, 5, 6, 8, 11, 16,
-#' 32, 64 or 1000, with equal prior probabilities; 1000 is nearly normal noise.
-#' Each draw has its own value, `df` in [as_draws()][as_draws.kb_bark()], and
-#' predictions average over them.
+#' alpha) / 2) / Gamma(1 - alpha / 2),} `2 * gamma / (pi * eps)` with `alpha = 1`.
+#' These coefficients are part of the chain's state, which needs more iterations.
 #'
 #' With `selection = c(1, 1)` the number d of predictors in the kernel is
 #' uniform on 0, ..., p. The expected d is p a / (a + b).
-#'
 #' @section Kernel-specific scales:
-#' With `own_scales = TRUE` (suggested in section 5 of the paper) the inclusion
-#' and the scales of each kernel are an independent draw from the prior given by
-#' `type`; with a `type` that selects, each kernel depends on only some of the
-#' predictors. The function is then a sum of terms in few predictors each,
-#' nearly additive if that fits the data, and may be rough in one place and
-#' smooth in another. Ga(1, 1), under which S is above 3 with probability 0.05,
-#' would penalise narrow kernels. Their default is therefore Ga(0.5, 0.05), with
-#' mean 10 and a seventh of its mass below 0.3. Chains mix more slowly than with
-#' common scales: look at R-hat.
+#' With `own_scales = TRUE` the inclusion and the scales of each kernel are an
+#' independent draw from the prior given by `type`; with a `type` that selects, each
+#' kernel depends on only some of the predictors. The function may then be rough in one
+#' place and smooth in another. Chains mix more slowly than with common scales.
 #'
 #' With `own_scales = "pooled"` kernels share what they have in common: predictor
 #' l is in a kernel with probability \eqn{w_l}{w[l]}, and its log scale there is
 #' normal with mean \eqn{\mu_l}{mu[l]} and standard deviation s. All are learned:
 #' \eqn{w_l}{w[l]} has the beta distribution given by `selection`;
 #' \eqn{\mu_l}{mu[l]} is normal with standard deviation 1 around a level that is
-#' N(-2, 1.5^2); s is the absolute value of a standard normal variable. Small s
-#' and \eqn{w_l}{w[l]} near 0 or 1 give the common scales of `own_scales = FALSE`.
-#' For the types `"select_different"` and `"different"`; `scales` is not used.
+#' N(-2, 1.5^2); s is the absolute value of a standard normal variable. For the types
+#' `"select_different"` and `"different"`; `scales` is not used.
 #'
 #' With `own_scales = "clustered"` kernels come in clusters with the same
 #' predictors and scales, each from the prior given by `type`. Which kernels are
 #' together is a draw from a Chinese restaurant process: a kernel joins one of k
 #' others, each with probability 1 / (k + c), or begins a cluster. The
 #' concentration c is learned; a priori it is 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30
-#' or 100. Small c gives the common scales of `FALSE`, large c the separate ones
-#' of `TRUE`: the data choose. It is the default beside linear terms and groups,
-#' because exposures often act smoothly and together; there, on simulated data
-#' that the choice was made on, the error of f was four fifths of that of `TRUE`.
-#' Chains mix better than with `TRUE`. `"clustered"` also changes the defaults of
-#' `centres`, `scales` and `eps`.
+#' or 100. It also changes the defaults of `centres`, `scales` and `eps`.
 #'
-#' [importance()] then weights kernels by the absolute size of their
-#' coefficients. Kernels at the same centre are separate kernels, not copies.
-#'
+#' In these models [importance()] weights kernels by the absolute size of their
+#' coefficients, and kernels at the same centre are separate kernels, not copies.
 #' @section Directions:
-#' With `directions = d` the kernels have low rank, which the paper suggests for
-#' data that few linear combinations explain (as Cook and Lee, 1999, do),
-#' instead of a scale for each predictor: all of them use \eqn{z = U^T x}{z =
+#' With `directions = d` (as Cook and Lee, 1999) all kernels use \eqn{z = U^T x}{z =
 #' U'x}, where the d columns of U (p x d) are unit vectors,
 #' \deqn{K(x, \chi) = \exp\Big(-\sum_{l = 1}^d \lambda_l (u_l^T (x -
-#' \chi))^2\Big),}{K(x, chi) = exp(-sum_{l <= d} lambda_l (u_l'(x - chi))^2),}
-#' so that the function changes only along d directions, each a combination of
-#' all predictors. A priori the \eqn{u_l}{u_l} are independent of each other and
-#' of everything else, and uniform on the sphere; they need not be orthogonal.
-#' `type` says how the scales of the d directions are distributed, with d for p:
-#' a `type` that selects chooses among the directions, and `n_signals` must be
-#' less than d. With `directions = 1` and such a type the function is a constant
-#' with prior probability b / (a + b). Directions are in terms of the predictors
-#' that the model sees, standardised if `scale = TRUE`. With d = p the
-#' directions are still unknown, so this is not the model of `NULL`.
-#'
-#' The data determine neither the sign of a direction nor which of them is the
-#' first: so means of columns of U over draws are not meaningful. [importance()]
-#' has the share of each predictor. The chains update one direction at a time;
-#' with two or more directions look at R-hat. Not defined with `own_scales`,
-#' [centre_near_rows()], `approximation = "truncation"` and for several classes
-#' without an order.
-#'
+#' \chi))^2\Big).}{K(x, chi) = exp(-sum_{l <= d} lambda_l (u_l'(x - chi))^2).}
+#' A priori the \eqn{u_l}{u_l} are independent and uniform on the sphere, in terms of
+#' the predictors that the model sees. `type` says how the scales of the d directions
+#' are distributed, with d for p: `n_signals` must be less than d. The data determine
+#' neither the sign of a direction nor their order; [importance()] has the share of
+#' each predictor. Not with `own_scales`, [centre_near_rows()], `"truncation"` and for
+#' several classes without an order.
 #' @section Linear terms and groups:
 #' Coefficients of linear terms are independent normal variables with mean 0, of
 #' predictors that the model sees centred and divided by their standard
-#' deviations (`scale = TRUE`; otherwise the prior is the same, the predictors
-#' are as given). The coefficients of a group, an intercept or slopes, are normal
-#' with mean 0 and a covariance matrix \eqn{\Sigma}{Sigma} that groups of a
-#' factor share. \eqn{\Sigma}{Sigma} has the prior of Huang and Wand (2013): each
-#' standard deviation is half-t with 3 degrees of freedom and scale `group_sd`,
-#' and for two coefficients the correlation r has a density proportional to
-#' \eqn{(1 - r^2)^{1/2}}{(1 - r^2)^(1/2)}. Slopes are not centred: the
-#' intercept of a group is its effect where the predictor is 0.
-#'
+#' deviations (`scale = TRUE`). The coefficients of a group, an intercept or slopes, are
+#' normal with mean 0 and a covariance matrix that groups of a factor share, with the
+#' prior of Huang and Wand (2013): each standard deviation is half-t with 3 degrees of
+#' freedom and scale `group_sd`, and for two coefficients the correlation r has a
+#' density proportional to \eqn{(1 - r^2)^{1/2}}{(1 - r^2)^(1/2)}. Slopes are not
+#' centred: the intercept of a group is its effect where the predictor is 0.
 #' @return An object of class `kb_bark_prior`, a list. Settings that depend on
 #'   the data (the default noise, `n_signals`) are filled in by the fit.
-#' @section Errors: An argument outside its range, one that does not apply to
-#'   the `type`, and an incomplete or redundant choice of `eps` and `gamma` are
-#'   errors of class `kb_error_argument`; so are, in the fit, more `directions`
-#'   than predictors. Incompatible options also have the class
-#'   `kb_error_not_defined`.
 #' @references
-#' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
-#' regression kernels*. Department of Statistical Science, Duke University.
-#'
 #' Cook, R. D. and Lee, H. (1999). Dimension reduction in binary response
 #' regression. *Journal of the American Statistical Association* 94, 1187-1200.
 #'
@@ -454,7 +381,6 @@ refuse_clusters <- function() {
 }
 
 #' The prior as the sampler needs it: plain numbers, no NULL
-#'
 #' @param prior From `bark_prior()`.
 #' @param x,y The scaled data: matrix of p columns, and the response, used only
 #'   by a gaussian model.

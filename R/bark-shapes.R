@@ -87,15 +87,14 @@ own_numbers <- function(fit, pool) {
 
 #' Locations of kernels
 #'
-#' The prior of the locations of kernels, for the argument `centres` of
-#' [bark_prior()]. Each kernel is the intercept (K = 1) with probability
+#' `bark_prior(centres = centre_near_rows(1))` changes the prior of the locations of
+#' kernels. Each kernel is the intercept (K = 1) with probability
 #' `intercept`; otherwise a row of the data is chosen. With `centre_rows()` the
 #' row is the centre; with `centre_near_rows()` the centre is normal around the
 #' row, so that centres have the density
 #' \deqn{p(\chi) = \sum_i \pi_i N(\chi; x_i, s^2 I).}{p(chi) = sum_i pi_i
 #' N(chi; x_i, s^2 I).}
 #' The number of copies at location i is Poisson with mean nu \eqn{\pi_i}{pi_i}.
-#'
 #' @param weights `NULL` for equally likely rows, or numbers of at least 0, one
 #'   per row of the data (without rows with missing values), proportional to the
 #'   probabilities. Rows of weight 0 have no kernels.
@@ -108,12 +107,6 @@ own_numbers <- function(fit, pool) {
 #'   units of the predictors that the model sees (standardised if
 #'   `scale = TRUE`).
 #' @return An object of class `kb_centres`, a list.
-#' @section Errors: Arguments outside their range are errors of class
-#'   `kb_error_argument`; so are, in the fit, `weights` that are not one per
-#'   row.
-#' @details Centres that are not rows help if the data are sparse or few
-#' predictors matter; with many predictors they gain little. No two kernels then
-#' share a centre.
 #' @examples
 #' centre_rows(intercept = 0.1)
 #' bark_prior("equal", centres = centre_near_rows(sd = 0.3))

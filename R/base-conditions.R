@@ -2,7 +2,6 @@
 # `kb_error` or `kb_warning`, so that callers can handle it by class.
 
 #' Abort with a classed error
-#'
 #' @param message Bullets for [cli::cli_abort()]: name the argument, its value
 #'   and what it must be.
 #' @param what The last part of the class `kb_error_<what>`.

@@ -29,7 +29,6 @@ root_mean_square <- function(y, copies) {
 # distinguishes, or than the rounding of their size.
 
 #' Equal numbers of each column by equal integers, in their order
-#'
 #' @param to The points whose columns' ranges count.
 #' @noRd
 point_codes <- function(x, to = x) {

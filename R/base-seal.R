@@ -20,8 +20,7 @@ new_object <- function(parts, class) {
 # What only tells where an object came from may be edited
 unsealed <- c("seal", "version", "call", "request", "seconds")
 
-#' An object with its seal: a digest for each of its elements
-#' @noRd
+# An object with its seal: a digest for each of its elements
 sealed <- function(object) {
   # They may be the reference of another fit.
   if (inherits(object$settings, "kb_srvm_settings")) {

@@ -7,7 +7,6 @@
 # the columns of the fit), kb_error_missing, kb_error_infinite, kb_error_rows.
 
 #' An error about an argument: "`data` must have rows."
-#'
 #' @param arg Its name for the user.
 #' @param wanted The sentence without its subject.
 #' @noRd
@@ -21,7 +20,6 @@ refuse <- function(arg, class, wanted, came = NULL, hint = NULL, ...) {
 # Tables ----------------------------------------------------------------------
 
 #' A data frame with rows and distinct column names, as a plain data frame
-#'
 #' @param empty May it have no rows?
 #' @param used The columns that matter; NULL: all.
 #' @noRd
@@ -152,8 +150,7 @@ complete_cases <- function(x) {
   stats::complete.cases(x)
 }
 
-#' "omit" or "fail", also as functions or names of the stats package
-#' @noRd
+# "omit" or "fail", also as functions or names of the stats package
 check_na_action <- function(na.action) {
   # Of functions without the argument
   if (identical(na.action, "never")) {

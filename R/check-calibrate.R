@@ -3,40 +3,32 @@
 
 #' Simulation-based calibration
 #'
-#' Checks posteriors at pairs whose true states are known and were not used. If
-#' the posterior is exact, the posterior probability below the true state is
+#' `calibrate(fit)` checks posteriors at pairs whose true states are known and were not
+#' used. If the posterior is exact, the posterior probability below the true state is
 #' uniform between 0 and 1 over the prior, and a central interval of level L
 #' holds a share L of the true states.
-#'
 #' @section What is checked:
 #' The probability integral transform of a true state x is u = P(X < x) + U P(X
 #' = x), with random U, and X from the distribution of
-#' [`predict(type = "probability")`][predict.kb_kbr]. So coverage is that of the
-#' intervals which `predict(type = "quantile")`, [tidy()][tidy.kb_kbr] and
-#' [`plot()`][plot.kb_kbr] show.
+#' [`predict(type = "probability")`][predict.kb_kbr], whose quantiles all methods show.
 #'
-#' Without `pairs` those of the fit are used: they are divided into `folds`
-#' blocks in the order given, and each block is predicted by a fit of the
-#' others, with the same kernels, bandwidths and scaling, n times `eps`, and
-#' `delta` changed as [tune_kbr()] does; learned summaries are learned again.
-#' These fits have fewer pairs, so they may be a little worse. If settings were
-#' chosen with the same pairs, the check is a little too kind. With `pairs`,
-#' which must not be those of the fit, the fit itself is checked.
-#'
-#' Calibration holds over the prior, not at each observation: a posterior that
-#' is always the prior is calibrated, too. `skill` tells them apart.
-#'
+#' Without `pairs` those of the fit are used: each of `folds` blocks is predicted by
+#' a fit of the others, with the same kernels, bandwidths and scaling, n times `eps`,
+#' and `delta` changed as [tune_kbr()] does; learned summaries are learned again.
+#' These fits have fewer pairs and may be a little worse; if settings were chosen
+#' with the same pairs, the check is a little too kind. With `pairs`, which must not
+#' be those of the fit, the fit itself is checked. Calibration holds over the prior,
+#' not at each observation: a posterior that is always the prior is calibrated, too.
+#' `skill` tells them apart.
 #' @section Test:
 #' The null hypothesis is that u is uniform and independent over the pairs. The
-#' statistic is that of Säilynoja, Bürkner and Vehtari (2022): at up to 100
-#' points the number of u below is compared with its binomial distribution, and
-#' the smallest two-sided probability is the statistic. Its distribution is
-#' known from 999 simulations, so that P(p <= a) <= a. The plot's band contains
-#' the whole curve in 95 percent of such simulations, and p <= 0.05 if and only
-#' if the curve leaves it. `p_adjusted` is p after Holm's correction for several
-#' states. A test of many pairs finds deviations that do not matter: look at the
-#' coverage.
-#'
+#' statistic is that of Säilynoja, Bürkner and Vehtari (2022): at up to 100 points
+#' the number of u below is compared with its binomial distribution, and the smallest
+#' two-sided probability is the statistic, whose distribution is known from 999
+#' simulations. The plot's band contains the whole curve in 95 percent of them, and p
+#' <= 0.05 if and only if the curve leaves it. `p_adjusted` is p after Holm's
+#' correction for several states. A test of many pairs finds deviations that do not
+#' matter: look at the coverage.
 #' @param object A fit of [kbr()].
 #' @param pairs `NULL`, or pairs that the fit has not seen, drawn from its
 #'   prior: of [kbr_simulate()], or a list of the states `x` (m x d) and their
@@ -50,25 +42,18 @@
 #' @param progress Show a progress bar? `NULL`: in interactive sessions. Blocks
 #'   are divided among [workers][kb_workers].
 #' @param x An object of class `kb_calibration`.
-#' @param digits Number of significant digits.
-#' @param ... For `plot()` titles, limits and axes, as in
-#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
-#'   errors.
-#'
+#' @inheritParams label_noise
 #' @return An object of class `kb_calibration`: a list of
 #' * `pit`: matrix of u, one row per pair and one column per state.
 #' * `coverage`: data frame with one line per state and level: `state`, `level`
 #'   (0.5, 0.8, 0.9, 0.95), `coverage` (share of the true states inside) and
 #'   `se`, its binomial standard error if the level is right.
 #' * `states`: data frame with one line per state: `state`, `p`, `p_adjusted`,
-#'   `problem` (`""` where p_adjusted is above 0.05; otherwise `"too narrow"` or
-#'   `"too wide"`, `"too low"` or `"too high"`, one of both pairs; or `"too
-#'   narrow in the tails"`, `"too wide in the middle"` or `"of another shape"`),
-#'   `crps` (mean continuous ranked
-#'   probability score, in units of the state; smaller is better), `prior_crps`
-#'   (that of the prior) and `skill`: 1 - crps / prior_crps, 1 is perfect, 0 no
-#'   better than the prior. `NA` where only kernel values of the prior are
-#'   known.
+#'   `problem` (`""` where p_adjusted is above 0.05; otherwise such as `"too narrow"`,
+#'   `"too low"` or `"of another shape"`), `crps` (mean continuous ranked probability
+#'   score, in units of the state; smaller is better), `prior_crps` (that of the prior)
+#'   and `skill`: 1 - crps / prior_crps, 1 is perfect, 0 no better than the prior. `NA`
+#'   where only kernel values of the prior are known.
 #' * `band`: data frame of the 95 percent band of the share of u below `x`:
 #'   `x`, `lower`, `upper`.
 #' * `lost`: number of pairs left out because their posterior is `NA`.
@@ -78,30 +63,13 @@
 #' its expectation, with the band. A curve that is above 0 on the left and below
 #' on the right: too narrow; the opposite: too wide; above 0 throughout: the
 #' posterior is too high. It returns `x`, invisibly.
-#' @section Errors: `kb_error_argument` for arguments outside their range, for
-#'   fewer than 20 pairs, and for a fit with a prior of its own without `pairs`:
-#'   its pairs are not drawn from that prior. `kb_error_dimension` or
-#'   `kb_error_columns` where `pairs` do not have the columns of the fit;
-#'   `kb_error_missing` for missing observations in `pairs`;
-#'   `kb_error_not_defined` for fits of [chunks][kbr_chunks] and, without
-#'   `pairs`, of kernel matrices. After an interrupt the result is that of the
-#'   finished blocks (`kb_warning_interrupted`).
+#' @section Errors: `kb_error_argument` also for fewer than 20 pairs, and for a fit
+#'   with a prior of its own without `pairs`; `kb_error_not_defined` for fits of
+#'   [chunks][kbr_chunks] and, without `pairs`, of kernel matrices.
 #' @references
-#' Cook, S. R., Gelman, A. and Rubin, D. B. (2006). Validation of software for
-#' Bayesian models using posterior quantiles. *Journal of Computational and
-#' Graphical Statistics* 15, 675-692.
-#'
-#' Gneiting, T. and Raftery, A. E. (2007). Strictly proper scoring rules,
-#' prediction, and estimation. *Journal of the American Statistical Association*
-#' 102, 359-378.
-#'
 #' Säilynoja, T., Bürkner, P.-C. and Vehtari, A. (2022). Graphical test for
 #' discrete uniformity and its applications in goodness-of-fit evaluation and
 #' multiple sample comparison. *Statistics and Computing* 32, 32.
-#'
-#' Talts, S., Betancourt, M., Simpson, D., Vehtari, A. and Gelman, A. (2018).
-#' Validating Bayesian inference algorithms with simulation-based calibration.
-#' arXiv:1804.06788.
 #' @examples
 #' pairs <- kbr_simulate(
 #'   function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),
@@ -143,7 +111,6 @@ least_pairs <- 20
 # The posterior at true states -------------------------------------------------
 
 #' Where true states are in their posteriors: all that calibrate() asks of a fit
-#'
 #' @param x True states, N x d.
 #' @param seen Their observations, from `observe()` or `kbr_seen()`.
 #' @return List of matrices N x d: `below`, P(X < x), `at`, P(X = x), and `crps`;
@@ -236,9 +203,8 @@ calibrate_block <- function(block, shared) {
   )
 }
 
-#' The fit of some of its rows, with the same kernels; n eps stays as it is, and
-#' learned summaries are learned again
-#' @noRd
+# The fit of some of its rows, with the same kernels; n eps stays as it is, and
+# learned summaries are learned again
 fit_rows <- function(fit, rows) {
   more <- fit$time / length(rows)
   fit <- take_pairs(fit, rows)

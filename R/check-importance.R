@@ -1,41 +1,29 @@
 # Importance of predictors.
 
 #' Importance of predictors
+#' @description `importance(fit)` says which predictors matter: for fits of [bark()] by
+#' their scales and the probability that they have an effect, for those of [srvm()] and
+#' [kgs()] by permutation importance.
 #'
-#' @description For fits of [bark()], the scales of the predictors and the
-#' probability that they have an effect; for fits of [bark()], [srvm()] and
-#' [kgs()], permutation importance.
-#'
-#' The scale \eqn{\lambda_l}{lambda_l} of a predictor in the kernel
-#' \eqn{\exp(-\sum_l \lambda_l (x_l - c_l)^2)}{exp(-sum_l lambda_l (x_l -
-#' c_l)^2)} of `bark()` measures how fast the kernel changes along it: a
-#' predictor with scale 0 has no effect but that of its slope, if there is a linear
-#' part. Shares and effects are those of both together. Scales refer to the
-#' predictors as the model sees them; they are comparable if these are standardised
-#' (`scale = TRUE`).
-#'
-#' A predictor may be in the kernel with a scale that is too small to change
-#' anything. The column `effect` is therefore the posterior probability that it
-#' has an effect on f: that f changes by more than 0.01 standard deviations of
-#' the response when the predictor's values are permuted among the rows (root
-#' mean square over at most 100 evenly spaced training rows). For classes the
-#' unit is the standard deviation of the noise of the latent response; for
-#' several unordered classes f is any field minus the mean of the fields. There
-#' are 20 permutations per predictor, determined by the seed of the fit; draws
-#' take turns with them.
-#' `effect_prior` is the same probability under the prior, from independent
-#' draws: compare the two to see what the data contribute.
+#' The scale \eqn{\lambda_l}{lambda_l} of a predictor in a kernel of `bark()`
+#' measures how fast the kernel changes along it. Scales refer to the predictors as
+#' the model sees them; they are comparable if these are standardised. A predictor
+#' may be in the kernel with a scale that is too small to change anything. The column
+#' `effect` is therefore the posterior probability that it has an effect on f, by
+#' kernels or by its slope: that f changes by more than 0.01 standard deviations of
+#' the response when its values are permuted among the rows (root mean square over at
+#' most 100 training rows, 20 permutations). For classes the unit is the standard
+#' deviation of the noise of the latent response; for several unordered classes f is
+#' any field minus the mean of the fields. `effect_prior` is the same probability
+#' under the prior: compare the two to see what the data contribute.
 #'
 #' Permutation importance is the increase in the expected loss when the values
-#' of one predictor are permuted among the rows, which removes all its
-#' information about the response (Breiman, 2001; the *model reliance* of
-#' Fisher, Rudin and Dominici, 2019, as a difference). Each draw of the function
-#' has a loss and an increase, the mean over permutations, and so the importance
-#' has a posterior distribution. It describes the *fitted function* on these
-#' rows: predictors that can replace each other share it, and permuted rows
-#' combine values that may never occur together. It is larger on the training
-#' rows than on new rows (`newdata`).
-#'
+#' of one predictor are permuted among the rows (Breiman, 2001; the *model reliance* of
+#' Fisher, Rudin and Dominici, 2019, as a difference). Each draw of the function has an
+#' increase, so that the importance has a posterior distribution. It describes the
+#' *fitted function* on these rows: predictors that can replace each other share it, and
+#' permuted rows combine values that may never occur together. It is larger on the
+#' training rows than on new rows (`newdata`).
 #' @param object A fit of [bark()], [srvm()] or [kgs()].
 #' @param level Probability inside the equal-tailed intervals.
 #' @param method `"inclusion"`: scales, inclusion and effects, for [bark()]
@@ -57,15 +45,13 @@
 #' @param seed For permutations: a whole number, which leaves R's generator as
 #'   it is, or `NULL` to draw from it.
 #' @param x An object of class `kb_importance`.
-#' @param type What to draw: the `"share"` of each predictor in the change of f as
-#'   a bar, the largest first; its `"scale"` as a box (median, quartiles, and
-#'   whiskers at the ends of the interval); the probability of its `"effect"` as
-#'   a bar with a mark at that of the prior; `"both"`, scales above effects; or
-#'   the probability of `"inclusion"` as a bar. `NULL`: shares where kernels have
-#'   scales of their own (the default of [bark()]); otherwise both for priors
-#'   that select and if an effect is in doubt, or the scales.
-#'   For permutations the type is `"rise"`, as a box. Orange lines extend two
-#'   Monte Carlo standard errors to either side of means and probabilities.
+#' @param type What to draw: the `"share"` of each predictor in the change of f; its
+#'   `"scale"` as a box; the probability of its `"effect"` with a mark at that of the
+#'   prior; `"both"`, scales above effects; or the probability of `"inclusion"`.
+#'   `NULL`: shares where kernels have scales of their own; otherwise both for priors
+#'   that select and if an effect is in doubt, or the scales. For permutations
+#'   `"rise"`, as a box. Orange lines extend two Monte Carlo standard errors to
+#'   either side.
 #' @param transform The axis of the scales: `"sqrt"` or `"none"`; always
 #'   `"none"` for permutations.
 #' @param n The number of predictors shown: those that `print()` puts first, in
@@ -74,54 +60,40 @@
 #' @param ... For `plot()` titles, limits and axes, as in
 #'   [graphics::plot.default()]; for fits of `bark()` the arguments of
 #'   permutations; otherwise not used: unknown arguments are errors.
-#'
 #' @return A data frame of class `kb_importance`. For scales one row per variable
 #'   of the data that kernels see, in their order, with the largest scale of its
-#'   columns; or per column. The columns of the table are `variable`, `mean` of the
-#'   scale, its Monte Carlo standard error `mc_se`, `lower`, `q25`, `median`, `q75`,
-#'   `upper`; `inclusion`, the posterior probability that the predictor is in the kernel
-#'   (1 for priors that do not select), however small its scale, with `inclusion_se`;
-#'   `share`, the posterior mean of its share of the change of f (the mean squared
-#'   change when its values are permuted among rows, over the sum for all
-#'   predictors), with `share_se`; `effect`, the posterior probability of an effect
-#'   on f, with `effect_se`, and `effect_prior`. Standard errors follow from the
-#'   effective sample sizes of the chains, those of effects from the draws used; they
-#'   are `NA` if all draws are equal. The scale of a predictor that is not in the kernel
-#'   counts as 0. With `bark_prior(own_scales = TRUE)` the scale is the mean over the
-#'   kernels, and `inclusion` the posterior mean of the share of kernels that
-#'   contain the predictor; kernels (except the intercept) are weighted by the
-#'   absolute size of their coefficients. Some kernel nearly always contains a
-#'   given predictor then, and probabilities of an effect are close to 1 under
-#'   the prior too: look at `share`, by which the table is ordered.
+#'   columns; or per column:
+#'   * `variable`; `mean` of the scale (0 where the predictor is not in the kernel), its
+#'     Monte Carlo standard error `mc_se`, `lower`, `q25`, `median`, `q75`, `upper`;
+#'   * `inclusion`, the posterior probability that the predictor is in the kernel (1 for
+#'     priors that do not select), and `inclusion_se`;
+#'   * `share`, the posterior mean of its share of the change of f (the mean squared
+#'     change when its values are permuted, over the sum for all predictors), and
+#'     `share_se`;
+#'   * `effect`, the posterior probability of an effect on f, `effect_se`, and
+#'     `effect_prior`.
 #'
-#'   With `bark_prior(directions = )` scales belong to directions, and the scale
-#'   of predictor i is replaced by a share: \eqn{\sum_l \lambda_l u_{il}^2 /
-#'   \sum_l \lambda_l}{sum_l lambda_l u_il^2 / sum_l lambda_l}, over the
-#'   directions l. It is the predictor's part of the exponent of the kernel,
-#'   averaged over steps in all directions. The shares of a draw sum to 1, or
-#'   are 0 if no direction is in the kernel; `inclusion` is the probability that
-#'   any direction is, the same for all predictors. The share of a variable is the
-#'   sum of those of its columns.
+#'   Standard errors are `NA` if all draws are equal. With `bark_prior(own_scales =
+#'   TRUE)` the scale is the mean over the kernels, and `inclusion` the posterior
+#'   mean of the share of kernels that contain the predictor, weighted by the
+#'   absolute size of their coefficients. Probabilities of an effect are close to 1
+#'   under the prior too: look at `share`, by which the table is ordered. With
+#'   `bark_prior(directions = )` the scale of predictor i is replaced by its share
+#'   \eqn{\sum_l \lambda_l u_{il}^2 / \sum_l \lambda_l}{sum_l lambda_l u_il^2 / sum_l
+#'   lambda_l} over the directions l, and `inclusion` is the probability that any
+#'   direction is in the kernel.
 #'
 #'   For permutations one row per variable of the formula (also of terms beside
 #'   kernels), or per column of the kernels' inputs: the same columns up to `upper`,
 #'   for the increase in the loss (for squared error in squared units of the
-#'   response).
-#'   `mc_se` is the Monte Carlo standard error of the mean from the spread of
-#'   permutations, `NA` for a single one. The attribute `base` is the posterior
-#'   mean of the loss without permutation. With `weights` rows count by their
-#'   weights; where these mean copies, values are permuted among the copies, and
-#'   all copies of a row get the same (`mc_se` allows for it). For [kgs()] the
-#'   response is the recorded label, right or wrong.
+#'   response). `mc_se` comes from the spread of permutations, `NA` for a single one.
+#'   The attribute `base` is the posterior mean of the loss without permutation. Rows
+#'   count by their `weights`; where these mean copies, all copies of a row get the
+#'   same value. For [kgs()] the response is the recorded label, right or wrong.
 #'
 #'   `print()` shows the `n` that matter most; `plot()` returns `x`, invisibly.
 #'   In `tidy()` columns have broom's names: `term`, `estimate` (the mean),
 #'   `conf.low` and `conf.high`.
-#' @section Errors: `kb_error_not_defined` for other objects, including fits of
-#'   [kbr()] and [tdsmc()]; `kb_error_argument` for a loss that does not apply
-#'   to the response and for fewer than two complete rows. After an interrupt the
-#'   result is from the finished permutations (`kb_warning_interrupted`);
-#'   `kb_error_interrupted` if there is none.
 #' @references
 #' Breiman, L. (2001). Random forests. *Machine Learning* 45, 5-32.
 #' \doi{10.1023/A:1010933404324}
@@ -130,10 +102,6 @@
 #' are useful: learning a variable's importance by studying an entire class of
 #' prediction models simultaneously. *Journal of Machine Learning Research* 20
 #' (177), 1-81.
-#'
-#' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
-#' regression kernels*. Department of Statistical Science, Duke University;
-#' figures 1 to 3 are boxes of scales.
 #' @examples
 #' data <- sim_friedman(60, p = 7, seed = 1)
 #' fit <- bark(y ~ ., data,

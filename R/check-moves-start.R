@@ -318,9 +318,8 @@ with_coordinates <- function(states, like, x) {
 # Is a draw counted, or does it define the regions?
 is_counted <- function(at, n) at > n %/% 2
 
-#' States that have a probability each: the share of draws of those seen, and the
-#' sum of their probabilities; and of the most frequent ones
-#' @noRd
+# States that have a probability each: the share of draws of those seen, and the
+# sum of their probabilities; and of the most frequent ones
 check_atoms <- function(states, log_density, groups, most = 3) {
   n <- particle_count(states)
   at <- lapply(groups, function(group) {
@@ -348,9 +347,8 @@ check_atoms <- function(states, log_density, groups, most = 3) {
   )
 }
 
-#' One group: the share of the draws in two regions, the integrals of the density
-#' over them, and the p-values of their difference
-#' @noRd
+# One group: the share of the draws in two regions, the integrals of the density
+# over them, and the p-values of their difference
 check_regions <- function(states, log_density, group) {
   n <- particle_count(states)
   counted <- is_counted(group$at, n)

@@ -438,12 +438,11 @@ check_invariance <- function(problem, state, w, t) {
   ))
 }
 
-#' A kernel's moves bring as much weight into each part of the states as their
-#' partners take from it, (T13)
-#'
-#' Every particle tries each move, and counts by the probability that it is
-#' chosen and accepted.
-#' @noRd
+# A kernel's moves bring as much weight into each part of the states as their
+# partners take from it, (T13)
+#
+# Every particle tries each move, and counts by the probability that it is
+# chosen and accepted.
 flow_findings <- function(problem, cloud, features, w, t, power, check) {
   jumps <- jump_problem(problem$target, cloud, t, power, problem$data)
   chance <- move_chances(jumps$moves, cloud$states, t, problem$data)
@@ -479,8 +478,7 @@ move_flow <- function(jumps, name, cloud, alpha, features, w) {
   list(from = accepted * from, to = accepted * to, tried = length(on))
 }
 
-#' Paired t-tests of columns of equal means
-#' @noRd
+# Paired t-tests of columns of equal means
 compare_means <- function(move, check, t, one, other) {
   n <- nrow(one)
   difference <- one - other

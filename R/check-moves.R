@@ -3,108 +3,60 @@
 
 #' Are the weights of moves exact?
 #'
-#' Tests the target and the moves of a [tdsmc()] problem on a version small
-#' enough to list all states, and names the move that is wrong.
-#'
+#' `check_moves(target, moves, states = function(t) ...)` tests the target and the moves
+#' of a [tdsmc()] problem on a version small enough to list all states, and names the
+#' move that is wrong.
 #' @section What is tested:
 #' For each step t, with S' the states of step t - 1 and S those of step t, up
 #' to a relative error of 1e-8:
 #' * `probability`: the probabilities of the moves sum to 1 at every S';
-#' * `reverse_probability`: the probabilities of the reverse choice sum to 1 at
-#'   every S;
+#' * `reverse_probability`: those of the reverse choice sum to 1 at every S;
 #' * `log_forward`: \eqn{q_i(\cdot | S')}{q_i(. | S')} sums to 1 over S,
 #'   wherever the move is possible;
 #' * `log_reverse`: \eqn{q'_i(\cdot | S)}{q'_i(. | S)} sums to 1 over S',
 #'   wherever the reverse choice has a probability;
 #' * `support`: all states that the reverse choice can give can be reached
 #'   forward;
-#' * `weight`: the weights that move i brings to S sum to its share,
-#'   \deqn{\sum_{S'} \gamma_{t-1}(S') \alpha_i(S') q_i(S | S') W_i(S', S) =
-#'     \gamma_t(S) \alpha'_i(S);}{
-#'     sum_S' gamma_(t-1)(S') alpha_i(S') q_i(S | S') W_i(S', S) =
-#'     gamma_t(S) alpha'_i(S);}
+#' * `weight`: the weights that move i brings to S sum to its share
+#'   \eqn{\gamma_t(S) \alpha'_i(S)}{gamma_t(S) alpha'_i(S)};
 #' * `identity`: summed over all moves they give \eqn{\gamma_t(S)}, which makes
 #'   the weights exact. If this holds, other shares of the moves (`weight`) are
 #'   not a fault. A state of density zero must get no weight.
 #'
-#' Then, by simulation:
+#' Then, by simulation, with exact binomial p-values corrected for their number:
 #' * `propose`: draws of `propose()` have the distribution given by
 #'   `log_forward`, from each S';
 #' * `initial`: \eqn{\gamma_0} sums to 1 and `initial()` draws from it (if step
 #'   1 is among `steps`);
-#' * `rejuvenate`: states drawn from \eqn{\gamma_t} still have that
-#'   distribution after three calls of `rejuvenate()`; and `rejuvenate at 0.5`,
-#'   if data enter gradually, at that power. Of [td_rejuvenate()], each move is
-#'   tested with the move that undoes it only, and named in `state`.
+#' * `rejuvenate`: states drawn from \eqn{\gamma_t} still have that distribution
+#'   after three calls of `rejuvenate()`; and `rejuvenate at 0.5`, if data enter
+#'   gradually, at that power. Of [td_rejuvenate()], each move is tested with the move
+#'   that undoes it only, and named in `state`.
 #'
-#' For these the null hypothesis is that the number of draws of each state is
-#' binomial with the stated probability. The p-values of all states, moves and
-#' steps are exact binomial p-values (two-sided, twice the smaller tail),
-#' multiplied by their number, so that the probability of any false alarm is at
-#' most `level`. A draw that has probability zero, or that is not among the
-#' states, is always a fault.
-#'
-#' @section If states cannot be listed:
-#' A continuous problem has no list of states (`states = NULL`). Then n
-#' independent particles are drawn from \eqn{\gamma_0} and extended, without
-#' resampling, with weights w, and at each step
-#' * `probability`, `reverse_probability`: at every particle the probabilities
-#'   sum to 1, exactly as above;
-#' * `propose`: from each of three particles, the share of the draws of
-#'   `propose()` in some region is the integral of `exp(log_forward)` over it;
-#' * `balance`: for every two moves i and j, the particles that i brought,
-#'   weighted by \eqn{w \alpha'_j(S)}{w alpha'_j(S)}, and those that j brought,
-#'   weighted by \eqn{w \alpha'_i(S)}{w alpha'_i(S)}, have the same sum: both
-#'   estimate the integral of \eqn{\gamma_t \alpha'_i \alpha'_j}{gamma_t
-#'   alpha'_i alpha'_j}, over all states and over parts of them. If they do not,
-#'   a density of one of the two is wrong;
-#' * `rejuvenate`: weighted by w, as many particles leave each part of the states
-#'   as enter it, in five calls of a function `rejuvenate()`. If not,
-#'   `rejuvenate` or the weights are wrong. Of [td_rejuvenate()], as many enter
-#'   each part by a move as leave it by the move that undoes it, and the reverse:
-#'   every particle tries each move, and counts by the probability that it is
-#'   chosen and accepted;
-#' * `initial`: the share of the draws of `initial()` in some region is the
-#'   integral of \eqn{\gamma_0} over it (if step 1 is among `steps`).
-#'
-#' If data enter gradually, `balance` and `rejuvenate` are tested at the largest
-#' powers, such as `rejuvenate at 0.25`, at which the effective sample size is
-#' at least 10% and 80% of n; or at 0.5 and 1, if it is 80% at 1.
-#'
-#' The first half of the draws of `initial()` and `propose()` defines the
-#' regions: the states that were drawn, if they have a probability each, and
-#' ellipsoids in which half and 90% of the others are. The second half is
-#' counted; densities are integrated by uniform draws. The reference measure is
-#' taken to be the Lebesgue measure of the numbers of a state, and counting
-#' measure of whole numbers, of values that many draws share, of numbers that
-#' `propose()` keeps, and of the dimension. `log_density` and `log_forward` must
-#' be `-Inf` at states that cannot be drawn (but numbers may be sorted). Not
-#' tested are draws on a surface of lower dimension, as of a split whose halves
-#' sum to the old number, and numbers that follow from the old state: `balance`
-#' and `rejuvenate` test their Jacobians.
-#'
-#' Parts of the states are the values of their numbers (of a list: of the
-#' dimension, sum, sum of squares, and the first, last, smallest and largest
-#' number) and of the log density, or their quarters. The null hypothesis is
-#' that both means are equal; the p-values are those of t-tests, multiplied by
-#' their number, so that `level` is about the probability of any false alarm: if
-#' few particles carry the weight the distribution of their means is skew. Means
-#' that differ without any variance are a fault.
-#'
-#' Where the effective sample size is below 2% of n at power 1, the step is
-#' tested at smaller powers or, if data do not enter gradually, not at all, and
-#' later steps are not tested: `ok` is `NA` then, unless there is a fault. A
-#' verdict of no fault is weaker than with a list of states: the density and the
-#' weight of a single move are tested through `propose` and `rejuvenate` only. A
-#' discrete version of the problem can be listed.
-#'
-#' @section Calls:
 #' `log_forward` and `log_reverse` are called with all pairs of states: they
-#' must give `-Inf` for pairs that the move cannot connect. (A run calls them
-#' with possible pairs only, as it does `log_weight`, also here.) Moves with a
+#' must give `-Inf` for pairs that the move cannot connect. Moves with a
 #' `log_weight` and without `log_reverse` or `reverse_probability` are tested as
 #' far as possible.
+#' @section If states cannot be listed:
+#' Without `states` n independent particles are drawn from \eqn{\gamma_0} and extended,
+#' without resampling, and at each step
+#' * `probability`, `reverse_probability` are tested at every particle, as above;
+#' * `propose`, `initial`: the share of draws in some region is the integral of the
+#'   density over it; `log_density` and `log_forward` must be `-Inf` at states that
+#'   cannot be drawn;
+#' * `balance`: for every two moves i and j, the particles that i brought and those that
+#'   j brought, weighted by the other's \eqn{\alpha'}{alpha'}, have the same sums over
+#'   all states and parts of them. If they do not, a density of one of the two is wrong;
+#' * `rejuvenate`: weighted, as many particles leave each part of the states as enter
+#'   it. If not, `rejuvenate` or the weights are wrong. Of [td_rejuvenate()] each
+#'   move is tested with the move that undoes it.
 #'
+#' If data enter gradually, `balance` and `rejuvenate` are tested at two powers.
+#' Where the effective sample size is below 2% of n, a step is tested at smaller
+#' powers or not at all, and later steps are not tested: `ok` is `NA` then, unless
+#' there is a fault. A verdict of no fault is weaker than with a list of states; a
+#' discrete version of the problem can be listed. The article `tdsmc` says what the
+#' tests compare.
 #' @param target,moves,data As in [tdsmc()].
 #' @param states `function(t)`: all states of step t, t = 0 included, in the
 #'   form used by the other functions. States of density zero may be omitted if
@@ -117,27 +69,19 @@
 #' @param key `NULL`, or `function(states)`: a string for each state, equal for
 #'   equal states, which identifies draws and names states. The default writes
 #'   the numbers with 15 digits.
-#' @param seed Whole number that determines the draws and leaves R's generator
-#'   untouched; `NULL`: draws come from R's generator.
+#' @inheritParams simulate.kb_fit
 #' @param x An object of class `kb_check_moves`.
-#' @param ... Not used: unknown arguments are errors.
-#'
 #' @return A list of class `kb_check_moves`: `ok`, which is `NA` if no fault was
-#'   found but a step, or a move of `rejuvenate`, could not be tested (their
-#'   `check` is `particles` or `rejuvenate`); `wrong`, the names of the moves at
-#'   fault (`"(target)"` for faults of the target, `"(all moves)"` for sums over
-#'   moves); `table`, a data frame with a line for each `move`, `check` and step
-#'   `t`: `discrepancy`, the largest relative error (in simulations, of a
-#'   probability), `p_value` (of simulations, corrected), `ok`, and the `state`
-#'   or part of the states where it is worst; `worst`, a data frame of the
-#'   states with the largest errors of each check that fails, with the actual
-#'   value (`is`) and the correct one (`should_be`), as fractions of
-#'   \eqn{\gamma_t(S)} for `weight` and `identity`; `listed`, whether there was
-#'   a list of states; `lost`, the share of draws that were not in it (of all,
-#'   or of `initial()` if that is more);
-#'   `untested`, the step from which on there were too few particles, or `NA`.
-#' @section Errors: As in [tdsmc()]; `kb_error_argument` if different states
-#'   have the same key.
+#'   found but a step, or a move of `rejuvenate`, could not be tested; `wrong`, the
+#'   names of the moves at fault (`"(target)"` for faults of the target, `"(all
+#'   moves)"` for sums over moves); `table`, a data frame with a line for each
+#'   `move`, `check` and step `t`: `discrepancy`, the largest relative error (in
+#'   simulations, of a probability), `p_value` (of simulations, corrected), `ok`, and
+#'   the `state` where it is worst; `worst`, a data frame of the states with the
+#'   largest errors of each check that fails, with the actual value (`is`) and the
+#'   correct one (`should_be`); `listed`, whether there was a list of states; `lost`,
+#'   the share of draws that were not in it; `untested`, the step from which on there
+#'   were too few particles, or `NA`.
 #' @seealso [td_target()] for the formula of the weights
 #' @examples
 #' # Two coins; a state is the number of heads so far, and a move adds one.

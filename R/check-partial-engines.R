@@ -3,11 +3,10 @@
 
 #' Partial dependence of the states on the observations
 #'
-#' The posterior mean of the states as a function of one or two columns of the
-#' observations. There are no draws of this function, so its uncertainty is not
-#' known: the intervals are those of the *state* given the observation, as in
-#' `predict(type = "quantile")`, and do not shrink to zero with more pairs.
-#'
+#' `partial_dependence(fit, "a")` is the posterior mean of the states as a function
+#' of one or two columns of the observations. Its uncertainty is not known: the
+#' intervals are those of the *state* given the observation, and do not shrink to
+#' zero with more pairs.
 #' @param object A fit of [kbr()].
 #' @param variable One or two names of variables of the observations, see
 #'   [partial_dependence()].
@@ -20,19 +19,13 @@
 #'   then the mean over rows, and the interval that of the mixture of the rows'
 #'   posteriors, which is wider because the other columns vary.
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return As [partial_dependence()]: one column per variable, `mean`, `lower`
 #'   and `upper`, in units of the states; for several states one line per point
 #'   and `state`. `NA` where weights cancel.
-#' @section Errors: `kb_error_argument` for unknown names;
-#'   `kb_error_not_defined` if the kernel of the observations is a matrix, for
-#'   fits of [kbr_chunks()] and for [kbr_hmm()]. Points far from all
-#'   observations give a warning of class `kb_warning_far`: if columns are
-#'   dependent, there may be no observations near the medians of the others, and
-#'   even fewer with `"average"`.
-#' @references
-#' Friedman, J. H. (2001). Greedy function approximation: a gradient boosting
-#' machine. *Annals of Statistics* 29, 1189-1232. \doi{10.1214/aos/1013203451}
+#' @section Errors: `kb_error_not_defined` if the kernel of the observations is a
+#'   matrix, for fits of [kbr_chunks()] and for [kbr_hmm()]. Points far from all
+#'   observations give a warning (`kb_warning_far`): if columns are dependent, there
+#'   may be no observations near the medians of the others.
 #' @examples
 #' x <- rnorm(300)
 #' fit <- kbr(x, cbind(a = x, b = -x) + 0.5 * rnorm(600))

@@ -2,21 +2,18 @@
 
 #' Partial dependence
 #'
-#' The dependence of the function on one or two predictors, averaged over the
-#' training rows for all others: at each point of the grid these predictors are
-#' set to the point's values in every row, and f is averaged over the rows, draw
-#' by draw. For fits of [kbr()] see [partial_dependence.kb_kbr()].
-#'
+#' `partial_dependence(fit, "x")` averages the function over the training rows for
+#' all other predictors: at each point of the grid one or two predictors are set to
+#' the point's values in every row, and f is averaged over the rows, draw by draw.
+#' For fits of [kbr()] see [partial_dependence.kb_kbr()].
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param variable One or two names of variables of the data (for x and y of
-#'   columns); of columns of variables that are matrices. All that the formula
-#'   makes of a variable moves with it: `x`, `I(x^2)` and `x:z`, the levels of a
-#'   factor, linear terms, offsets and groups.
+#'   columns). All that the formula makes of a variable moves with it: `x`, `I(x^2)`
+#'   and `x:z`, the levels of a factor, linear terms, offsets and groups.
 #' @param grid `NULL`, a vector for one variable, or a list of one vector per
 #'   variable, in the original units. By default the levels of a factor; of
 #'   numbers `n` equally spaced values over the range of the training rows, or
-#'   their distinct values if there are fewer (values that occur, if the formula
-#'   makes levels of them, as `factor(x)` does).
+#'   their distinct values if there are fewer or the formula makes levels of them.
 #' @param n Number of values of each variable in the default grid; `NULL`: 25
 #'   for one variable, 10 for two.
 #' @param level Probability inside the credible band.
@@ -28,26 +25,14 @@
 #' @param class For more than two unordered classes: the name of a class; `NULL`
 #'   (for one variable): all, one line per point and class.
 #' @param x An object of class `kb_partial_dependence`.
-#' @param digits Number of significant digits.
-#' @param ... For `plot()` titles, limits and axes, as in
-#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
-#'   errors.
-#'
-#' @return A data frame of class `kb_partial_dependence` with one line per point
-#'   of the grid: one column per variable, `mean`, `lower` and `upper`, in units
-#'   of the response; with several classes one line per point and `class`,
-#'   unless one is chosen. The mean of f over rows is a mixture of normals over
-#'   the draws; means and limits are computed exactly from it (for [kgs()],
-#'   which has no such mixture, from draws); those of probabilities are means
-#'   and quantiles of draws, weighted where draws have weights; of expected counts
-#'   and of times, which need have no mean, `mean` is the median. `plot()` draws a
-#'   curve with its band (points with intervals for the levels of a factor), or
-#'   for two numeric variables the mean in colours with contours, and returns
-#'   `x`, invisibly; [ggplot2::autoplot()] draws the same.
-#' @section Errors: `kb_error_argument` for unknown names;
-#'   `kb_error_not_defined` for other objects, including fits of [tdsmc()],
-#'   which has no predictors, and of [kbr_hmm()], whose states depend on all
-#'   observations so far.
+#' @inheritParams label_noise
+#' @return A data frame of class `kb_partial_dependence` with one line per point of
+#'   the grid: one column per variable, `mean`, `lower` and `upper`, in units of the
+#'   response; with several classes one line per point and `class`, unless one is
+#'   chosen. Of expected counts and of times, which need have no mean, `mean` is the
+#'   median. `plot()` draws a curve with its band (points with intervals for the
+#'   levels of a factor), or for two numeric variables the mean in colours with
+#'   contours, and returns `x`, invisibly; [ggplot2::autoplot()] draws the same.
 #' @references
 #' Friedman, J. H. (2001). Greedy function approximation: a gradient boosting
 #' machine. *Annals of Statistics* 29, 1189-1232. \doi{10.1214/aos/1013203451}
@@ -61,10 +46,7 @@
 #' plot(slope)
 #'
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
-#' labels <- kgs(y ~ x1 + x2, moons,
-#'   kernel = kernel_gaussian(0.5), seed = 1,
-#'   control = mcmc_control(chains = 2, warmup = 200, iter = 500)
-#' )
+#' labels <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
 #' plot(partial_dependence(labels, "x2"))
 #' @order 1
 #' @export

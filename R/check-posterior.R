@@ -2,34 +2,25 @@
 
 #' Does the posterior predict its observation?
 #'
-#' Draws states from the posterior at an observation, simulates an observation
-#' from each, and compares these with the one that was seen.
-#'
+#' `posterior_predictive_check(fit, observed, simulator)` draws states from the
+#' posterior at an observation, simulates an observation from each, and compares
+#' these with the one that was seen.
 #' @section P-values:
-#' `p` compares all columns at once, by distances to near simulated
-#' observations, as [prior_predictive_check()] does: half of them are
-#' references, the others are compared. If the observation were a further draw
-#' of the posterior predictive distribution, then P(p <= a) <= a. But the
-#' posterior has seen it, so that p is nearer to 1/2 if the model is right
-#' (Meng, 1994): small values are rarer than they say, and mean more. A small p
-#' has two causes. Either the simulator cannot give this observation with any
-#' state, or the posterior is wrong; [prior_predictive_check()] and
+#' `p` compares all columns at once, by distances to near simulated observations, as
+#' [prior_predictive_check()] does. The posterior has seen the observation, so that p
+#' is nearer to 1/2 if the model is right (Meng, 1994): small values are rarer than
+#' they say, and mean more. Then either the simulator cannot give this observation
+#' with any state, or the posterior is wrong; [prior_predictive_check()] and
 #' [calibrate()] tell which. The p-values of columns are two-sided.
-#'
 #' @param object A fit of [kbr()].
 #' @param newdata One observation, see [predict.kb_kbr()].
 #' @param simulator As in [kbr_simulate()]: a function of a matrix of states, n
-#'   x d, with the column names of the fit, that returns n rows with the columns
-#'   of its observations. Where the states of the fit are whole numbers, so are
-#'   these: the nearest of them.
+#'   d, with the column names of the fit, that returns n rows with the columns of its
+#'   observations. States that are whole numbers in the fit are whole numbers here.
 #' @param ndraws Number of draws, at least 20.
 #' @param seed A whole number, or `NULL` to draw from R's generator.
+#' @inheritParams label_noise
 #' @param x An object of class `kb_posterior_predictive_check`.
-#' @param digits Number of significant digits.
-#' @param ... For `plot()` titles, limits and axes, as in
-#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
-#'   errors.
-#'
 #' @return An object of class `kb_posterior_predictive_check`: a list of `p`;
 #'   `columns`, a data frame with one line per column: `column`, `observed`,
 #'   `mean` and `sd` of the simulated values, `p`; `states` (ndraws x d) and
@@ -37,12 +28,9 @@
 #'
 #'   `plot()` shows the density of the simulated values of up to nine columns,
 #'   with the observed one. It returns `x`, invisibly.
-#' @section Errors: As in [predict.kb_kbr()]; `kb_error_argument` for more than
-#'   one observation, or one with missing values; `kb_error_simulator` if the
-#'   simulator does not return `ndraws` finite rows; `kb_error_columns` if they
-#'   do not have the columns of the fit; `kb_error_weights` if the weights
-#'   cancel; `kb_error_not_defined` for fits of [chunks][kbr_chunks] and of
-#'   kernel matrices.
+#' @section Errors: `kb_error_simulator` if the simulator does not return `ndraws`
+#'   finite rows; `kb_error_weights` if the weights cancel; `kb_error_not_defined`
+#'   for fits of [chunks][kbr_chunks] and of kernel matrices.
 #' @references
 #' Gelman, A., Meng, X.-L. and Stern, H. (1996). Posterior predictive assessment
 #' of model fitness via realized discrepancies. *Statistica Sinica* 6, 733-807.
@@ -271,12 +259,11 @@ neighbour_p <- function(new, points, k = 15) {
   )
 }
 
-#' A function of points: their distances to the k-th nearest reference, relative
-#' to the mean of the same distances of these k references
-#'
-#' So sparse regions do not count as far. A tenth of the mean distance is added
-#' to both, because distances may be 0.
-#' @noRd
+# A function of points: their distances to the k-th nearest reference, relative
+# to the mean of the same distances of these k references
+#
+# So sparse regions do not count as far. A tenth of the mean distance is added
+# to both, because distances may be 0.
 outlier_factor <- function(references, k) {
   whiten <- whitening(references)
   near <- whiten(references)
@@ -307,12 +294,11 @@ near_values <- function(points, references, f) {
   as.double(unlist(blocks))
 }
 
-#' A function that gives points unit covariance: that of `x` if it has many
-#' rows, otherwise only unit variances
-#'
-#' Directions in which x does not vary have a small scale, not none: a point
-#' that leaves them is far.
-#' @noRd
+# A function that gives points unit covariance: that of `x` if it has many
+# rows, otherwise only unit variances
+#
+# Directions in which x does not vary have a small scale, not none: a point
+# that leaves them is far.
 whitening <- function(x, least = 1e-8) {
   center <- colMeans(x)
   centred <- sweep(x, 2, center)

@@ -2,38 +2,27 @@
 
 #' Is an observation like those of the simulations?
 #'
-#' A posterior at an observation that the simulator would never give says
-#' nothing about reality: it extrapolates, and no diagnostic of the weights may
-#' notice. This check compares observations with those of the fit, which are
-#' draws of the prior predictive distribution if the pairs were simulated.
-#'
+#' `prior_predictive_check(fit, observed)` compares observations with those of the
+#' fit: a posterior at an observation that the simulator would never give says
+#' nothing about reality.
 #' @section P-value:
-#' Up to 1000 observations of the fit, at even steps, are references, which give
-#' all directions unit variance. The outlier factor f of an observation is its
-#' distance to the 15th nearest reference, relative to the mean of the same
-#' distances of these 15 references, so that sparse regions do not count as far
-#' (Breunig and others, 2000). It is compared with those of the other
-#' observations of the fit (up to 10000), \deqn{p = \frac{1 + \#\{f_i \ge
-#' f\}}{1 + m}.}{p = (1 + #(f_i >= f)) / (1 + m).}
-#' The null hypothesis is that the new observation and those of the fit are
-#' exchangeable, e.g. independent draws of one distribution: then P(p <= a) <= a
-#' for any sample size, distribution and dimension. So one in a hundred right
-#' observations has p <= 0.01. The smallest possible p is 1 / (1 + m): with
-#' fewer than 197 pairs it is above 0.01.
-#'
-#' The p-values of the columns are those of two-sided tests of one column at a
-#' time, among all observations of the fit. They say what is unusual; some
+#' Up to 1000 observations of the fit, at even steps, are references, which give all
+#' directions unit variance. The outlier factor f of an observation is its distance
+#' to the 15th nearest reference, relative to the mean of the same distances of these
+#' 15 references (Breunig and others, 2000). It is compared with those of the other
+#' observations of the fit (up to 10000), \deqn{p = \frac{1 + \#\{f_i \ge f\}}{1 +
+#' m}.}{p = (1 + #(f_i >= f)) / (1 + m).} The null hypothesis is that the new
+#' observation and those of the fit are exchangeable, whatever the prior of the fit
+#' is: then P(p <= a) <= a for any sample size, distribution and dimension. The
+#' smallest possible p is 1 / (1 + m): with fewer than 197 pairs it is above 0.01.
+#' The p-values of the columns are two-sided and of one column at a time; some
 #' misfits show in no single column.
-#'
-#' The comparison is with the pairs of the fit, whatever its prior is.
-#'
 #' @param object A fit of [kbr()].
 #' @param newdata Observations, one per row, see [predict.kb_kbr()].
 #' @param x An object of class `kb_prior_predictive_check`.
 #' @param n Number of rows to print, those with the smallest p first.
 #' @param digits Number of significant digits.
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return An object of class `kb_prior_predictive_check`: a list of
 #' * `observations`: data frame with one line per row of `newdata`: `row`,
 #'   `factor` (1: as near to others as they are to each other) and `p`; `NA`
@@ -42,24 +31,12 @@
 #' * `references`, `others`: numbers of observations of the fit that are
 #'   references, and that are compared.
 #' @section Warnings: `kb_warning_misspecified` where p is 0.01 or less.
-#' @section Errors: As in [predict.kb_kbr()]; `kb_error_not_defined` for fits of
-#'   [chunks][kbr_chunks] and of kernel matrices, whose observations are not
-#'   known; `kb_error_argument` for fewer than 20 pairs.
+#' @section Errors: `kb_error_not_defined` for fits of [chunks][kbr_chunks] and of
+#'   kernel matrices; `kb_error_argument` for fewer than 20 pairs.
 #' @references
-#' Box, G. E. P. (1980). Sampling and Bayes' inference in scientific modelling
-#' and robustness. *Journal of the Royal Statistical Society A* 143, 383-430.
-#'
 #' Breunig, M. M., Kriegel, H.-P., Ng, R. T. and Sander, J. (2000). LOF:
 #' identifying density-based local outliers. *ACM SIGMOD Conference on
 #' Management of Data*, 93-104.
-#'
-#' Lei, J., G'Sell, M., Rinaldo, A., Tibshirani, R. J. and Wasserman, L. (2018).
-#' Distribution-free predictive inference for regression. *Journal of the
-#' American Statistical Association* 113, 1094-1111.
-#'
-#' Schmitt, M., Bürkner, P.-C., Köthe, U. and Radev, S. T. (2023). Detecting
-#' model misspecification in amortized Bayesian inference with neural networks.
-#' *German Conference on Pattern Recognition*.
 #' @seealso [posterior_predictive_check()], [calibrate()].
 #' @examples
 #' pairs <- kbr_simulate(

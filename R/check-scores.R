@@ -2,28 +2,23 @@
 
 #' Cross-validation, and comparison of fits
 #'
-#' Refits each model without one fold of its rows at a time, with the settings
-#' of the first call, and scores the predictions of the omitted rows. Scaling,
-#' median bandwidths and priors that depend on the data are recomputed from the
-#' remaining rows.
-#'
+#' `cross_validate(list(a = fit1, b = fit2))` refits each model without one fold of
+#' its rows at a time, with the settings of the first call, and scores the
+#' predictions of the omitted rows. Scaling, median bandwidths and priors that depend
+#' on the data are recomputed.
 #' @param object A fit of [srvm()], [bark()] or [kgs()], or a list of fits to
-#'   the same responses, possibly from different engines and with different
-#'   predictors. Numbers without censoring are the same whether their family
-#'   takes censored ones or not. The names of the list are the names of the models.
+#'   the same responses, possibly from different engines and with different predictors.
+#'   The names of the list are the names of the models.
 #' @param folds The number of folds, at least 2, or a vector with the fold of
 #'   each training row. Rows are assigned to folds at random, separately for
 #'   each class, and for each side on which they are censored. Rows of a group
 #'   that the other folds do not have are predicted as those of a new group, see
 #'   [predict.kb_bark()]; so `folds = data$g` leaves whole groups out.
-#' @param seed Whole number that determines folds and refits; `NULL` takes one
-#'   from R's generator.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @inheritParams bark
 #' @param x An object of class `kb_cross_validation`.
 #' @param digits Number of significant digits.
 #' @param ... Not used: unknown arguments are errors. For `plot()`: titles,
 #'   limits and axes, as in [graphics::plot.default()].
-#'
 #' @return A data frame of class `kb_cross_validation` with one line per model
 #'   and row: `model`, `row`, `fold`, `copies` (if [weights][kb_weights] count
 #'   them; sums and means of `summary()` are over copies), `log_score` (log predictive
@@ -32,16 +27,12 @@
 #'     `fit`), `crps` (continuous ranked probability score, in units of the
 #'     response: smaller is better) and `pit`, the predictive probability of a
 #'     value below the response, uniform if predictions are calibrated (of counts,
-#'     successes and censored responses a number at random between the
-#'     probabilities of their two ends). For successes `fit` and `error` are
-#'     shares, and censored responses have no `error`. Successes and families that
-#'     take censored responses have no `crps` (`NA` beside fits that have it);
+#'     successes and censored responses at random between the two ends). For successes
+#'     `fit` and `error` are shares; censored responses have no `error`; successes and
+#'     families that take censored responses have no `crps`;
 #'   * for classes `class` (the most probable one), `wrong` (0 or 1), `brier`
-#'     (sum over classes of the squared error of the probability) and
-#'     `probability`, a matrix with one column per class. For [kgs()] all refer
-#'     to the recorded labels, right or wrong: `class` is the most probable
-#'     label, which with [noise_class()] may differ from that of
-#'     [`predict()`][predict.kb_kgs].
+#'     (sum over classes of the squared error of the probability) and `probability`, a
+#'     matrix with one column per class. For [kgs()] all refer to the recorded labels.
 #'
 #'   `summary()` gives a data frame with one line per model: `model`, `elpd`
 #'   (sum of log scores) and its standard error, the `difference` in elpd from
@@ -50,17 +41,13 @@
 #'   share of responses inside the central prediction interval of `level`, and
 #'   `weight`, the model's weight in the mixture of predictive distributions
 #'   whose log score over all rows is highest (stacking). `print()` shows it,
-#'   with 90% intervals, and `tidy()` has a row per model and number. `plot()` shows
-#'   calibration: the distribution function of `pit` minus the diagonal, or the share of
-#'   the second class (with more classes, of all) against its predicted probability.
+#'   and `tidy()` has a row per model and number. `plot()` shows calibration.
 #'
 #'   Refits run on [workers][kb_workers], if there are any. The tasks of a lost
 #'   worker are repeated (`kb_warning_worker`). After an interrupt the result has the
 #'   folds that are finished for all models (`kb_warning_interrupted`).
 #' @section Errors: `kb_error_argument` for fits to different responses, or if a
-#'   class has rows in one fold only, or those that are not censored on one side;
-#'   `kb_error_not_defined` for fits of [kbr()] (see [tune_kbr()]);
-#'   `kb_error_interrupted` if no fold was finished.
+#'   class has rows in one fold only, or those that are not censored on one side.
 #' @references
 #' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Using stacking to
 #' average Bayesian predictive distributions. *Bayesian Analysis* 13, 917-1007.
@@ -72,12 +59,9 @@
 #' @seealso [loo.kb_fit()], which needs no refits; [prequential()] for streams.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
-#' settings <- smc_control(particles = 100)
 #' fits <- list(
-#'   narrow = srvm(y ~ x, data, kernel_gaussian(0.3), control = settings,
-#'     seed = 1
-#'   ),
-#'   wide = srvm(y ~ x, data, kernel_gaussian(2), control = settings, seed = 1)
+#'   narrow = srvm(y ~ x, data, kernel_gaussian(0.3), seed = 1),
+#'   wide = srvm(y ~ x, data, kernel_gaussian(2), seed = 1)
 #' )
 #' compared <- cross_validate(fits, folds = 4, seed = 1)
 #' compared
@@ -308,9 +292,8 @@ refit_bark <- function(recipe, data) {
   )
 }
 
-#' The terms beside kernels as a fit without these rows has them: other groups
-#' are new, and linear terms that no longer vary have no effect
-#' @noRd
+# The terms beside kernels as a fit without these rows has them: other groups
+# are new, and linear terms that no longer vary have no effect
 without_rows <- function(recipe, out) {
   terms <- recipe$mould$mixed
   x <- recipe$data$mixed
@@ -523,20 +506,10 @@ print.kb_cross_validation <- function(x, digits = 3, ...) {
 
 # loo --------------------------------------------------------------------------
 
-#' K-fold cross-validation in the form of loo
-#'
-#' @param x A fit of [srvm()], [bark()] or [kgs()].
-#' @param K Number of folds.
-#' @param folds `NULL`, or the fold of each row.
-#' @param seed,... See [cross_validate()].
-#' @return An object of class `kfold` and `loo`: `estimates` and `pointwise` of
-#'   `elpd_kfold`, `p_kfold` (`NA`: the effective number of parameters is not
-#'   estimated) and `kfoldic`, for [loo::loo_compare()].
-#' @examplesIf requireNamespace("loo", quietly = TRUE)
-#' fit <- srvm(y ~ x, sim_sinc(40, seed = 1), kernel_gaussian(0.3),
-#'   control = smc_control(particles = 50), seed = 1
-#' )
-#' loo::kfold(fit, K = 4, seed = 1)
+#' @rdname loo.kb_fit
+#' @param K,folds Of `kfold()`, see [cross_validate()]: number of folds; `NULL`, or
+#'   the fold of each row.
+#' @param seed See [cross_validate()].
 #' @exportS3Method loo::kfold
 kfold.kb_fit <- function(x, K = 10, # nolint: object_name_linter.
                          folds = NULL, seed = NULL, ...) {

@@ -59,7 +59,6 @@ time_unit <- function(v) {
 }
 
 #' Refuse columns that cannot be predictors: lists, complex numbers
-#'
 #' @param bare The columns that enter as they are; functions may take others.
 #' @noRd
 check_columns <- function(x, bare, arg) {
@@ -321,7 +320,6 @@ indicator_matrix <- function(x) {
 # and stored in the fit: later rows use the same numbers.
 
 #' Learn the scaling
-#'
 #' @param x Numeric matrix, n x p; `y` numeric vector or factor of length n.
 #' @param scale `FALSE` leaves x and y untouched: no centring either.
 #' @param logs Take logarithms of skewed predictors first? One flag, or one per

@@ -1,7 +1,6 @@
 # Formulas of the mould: read, checked, and evaluated by base R.
 
 #' Check a formula and take it apart
-#'
 #' @param many May the response have several columns, `a + b ~ x`?
 #' @return List of `terms` (of the formula with dots expanded, `- x` carried out
 #'   and constants written in), `predictors` and `outcomes` (columns of `data`
@@ -190,7 +189,6 @@ inline_constants <- function(formula, data) {
 formula_scope <- function() parent.env(globalenv())
 
 #' Evaluate a formula on the rows of a table
-#'
 #' @param xlevels Levels of the factors among its variables; NULL in fitting.
 #' @return List of `x` (a column for each level of a factor), `y` (NULL where
 #'   the terms have no response), `terms` (with what transformations such as
@@ -229,10 +227,9 @@ evaluate_formula <- function(terms, data, xlevels, arg) {
   }, arg)
 }
 
-#' The variables of a formula
-#'
-#' In fitting its terms have no `predvars`; those of the frame do.
-#' @noRd
+# The variables of a formula
+#
+# In fitting its terms have no `predvars`; those of the frame do.
 variables_frame <- function(terms, data) {
   fitting <- is.null(attr(terms, "predvars"))
   environment(terms) <- formula_scope()

@@ -5,7 +5,6 @@
 # every engine, in tables.R, data-columns.R and data-response.R.
 
 #' Mould a formula and a data frame
-#'
 #' @param outcome The response of the engine, "numeric", "factor" or "ordered",
 #'   "any" of the three, or "either" of the first two (the mould then records
 #'   which); or "matrix": numeric columns, in a formula `a + b ~ x`.
@@ -141,7 +140,6 @@ without_columns <- function(data, columns) {
 }
 
 #' The usable rows, and the kinds of their columns
-#'
 #' @param open Columns that only the response judges.
 #' @param others Other data of these rows, by name: vectors, matrices or NULL.
 #' @return List of `n` (how many rows were given), `kept` (which stay),
@@ -177,7 +175,6 @@ settle_rows <- function(data, predictors, bare, others, na.action, arg,
 }
 
 #' The mould of evaluated rows, which a formula can make missing or infinite
-#'
 #' @param weights Of all rows given, as are their `names`.
 #' @param indicators Which columns are indicators of levels?
 #' @param ... Other elements of the mould; `given`: its variables (of x and y
@@ -263,7 +260,6 @@ pick_data <- function(data, rows) {
 # New data --------------------------------------------------------------------
 
 #' Bring new data into the shape of a mould
-#'
 #' @param outcome Also the response (formula moulds): for `update()`.
 #' @param mixed For x and y: terms beside kernels, see `mixed_frame()`.
 #' @return List of `x` (matrix with as many rows as `newdata`; a row with a

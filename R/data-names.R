@@ -198,6 +198,7 @@ linear_coding <- function(linear, name) {
 
 #' Formula, terms and rows of a fit
 #'
+#' `formula(fit)`, `terms(fit)`, `model.frame(fit)` and `model.matrix(fit)`.
 #' @param x,object,formula A fit of [srvm()], [bark()], [kgs()] or [kbr()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return
@@ -215,21 +216,14 @@ linear_coding <- function(linear, name) {
 #'   term of each column, for fits to a formula.
 #'
 #' Of fits with an offset or other terms beside kernels `terms()`, `model.frame()` and
-#' `model.matrix()` have the inputs of kernels only.
-#'
-#' Training rows are the processed rows that the fit holds, in the order given,
-#' as in `fitted()`.
+#' `model.matrix()` have the inputs of kernels only. Rows are those that the fit holds.
 #' @section Errors: `kb_error_not_defined` for the first three if the fit was
 #'   given `x` and `y`; for `model.frame()` if a variable appears only in
-#'   interactions (a fit keeps only the columns of its matrix); and for fits
-#'   without rows, [tdsmc()] and [kbr_chunks()].
+#'   interactions; and for [tdsmc()] and [kbr_chunks()].
 #' @examples
 #' data <- data.frame(x = 1:20, g = rep(c("a", "b"), 10))
 #' data$y <- sin(data$x / 4) + (data$g == "b")
-#' fit <- srvm(y ~ splines::ns(x, 3) + g, data,
-#'   kernel = kernel_gaussian(1), control = smc_control(particles = 50),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ splines::ns(x, 3) + g, data, kernel = kernel_gaussian(1), seed = 1)
 #' terms(fit)
 #' head(model.frame(fit))
 #' head(model.matrix(fit))

@@ -272,7 +272,6 @@ check_limits <- function(y, arg) {
 # give, in every number: all that sums, averages or sorts over rows asks here.
 
 #' What weights of rows mean
-#'
 #' @format Copies: row i stands for \eqn{w_i}{w[i]} equal rows (case or
 #'   frequency weights). Precision: the variance of the noise of row i is
 #'   \eqn{\sigma^2 / w_i}{sigma^2 / w[i]}, that of the mean of \eqn{w_i}{w[i]}
@@ -295,27 +294,20 @@ check_limits <- function(y, arg) {
 #' that give the same have weights of 1. Weights are positive numbers; leave
 #' rows of weight 0 out. Rows with missing weights are left out as those with
 #' other missing values.
-#'
 #' @section Copies:
 #' A fit with weights that mean copies is the fit to the repeated rows in every
-#' number: standardisation of predictors and responses, priors that depend on
-#' the data, the prior of the centres of kernels (a row is \eqn{w_i}{w[i]}
-#' locations), likelihood and posterior, `nobs()`, `logLik()`,
+#' number: standardisation, priors, likelihood and posterior, `nobs()`, `logLik()`,
 #' `rstantools::log_lik()` (a column per row, of all its copies), `loo::loo()`,
-#' `loo::waic()`, means over rows, quantiles of exposures and the expectation of
-#' permutation importance. So 60 rows of weight 100 tell as much as 6000 rows:
-#' rescale weights that only say how important rows are, for instance to mean 1.
-#' What has a row per row, as `fitted()` and `predict(type = "log_score")`, is
-#' that of one copy. Two things are by rows: the length that chains have by
-#' default, and folds of [cross_validate()], in which all copies of a row are
-#' left out together (its sums and means are over copies).
+#' `loo::waic()`, means over rows and permutation importance. So 60 rows of weight
+#' 100 tell as much as 6000 rows: rescale weights that only say how important rows
+#' are, for instance to mean 1. What has a row per row, as `fitted()`, is that of one
+#' copy. Two things are by rows: the length that chains have by default, and folds of
+#' [cross_validate()], in which all copies of a row are left out together.
 #'
-#' `loo::loo()` leaves out one copy while the others of its row stay: a row
-#' contributes \eqn{w_i}{w[i]} times the log density of one. Where weights are
-#' whole numbers, and at most a million in all, `pointwise` has a line for each
-#' copy, so that standard errors of comparisons are those of copies; otherwise
-#' a line for each row, multiplied by its weight. A row with many copies is
-#' hardly left out in this way: to leave out whole rows, use [cross_validate()].
+#' `loo::loo()` leaves out one copy while the others of its row stay. Where weights
+#' are whole numbers, and at most a million in all, `pointwise` has a line for each
+#' copy; otherwise a line for each row, multiplied by its weight. To leave out whole
+#' rows, use [cross_validate()].
 #' @examples
 #' counts <- data.frame(x = 1:5, y = c(0, 1, 1, 3, 4), n = c(9, 7, 5, 8, 3))
 #' settings <- mcmc_control(chains = 1, warmup = 50, iter = 50)

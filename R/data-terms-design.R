@@ -1,7 +1,6 @@
 # The columns of terms beside kernels, on the rows of the fit and on new ones.
 
 #' The recipe of these columns, from the rows of the fit
-#'
 #' @param parts From `split_formula()`; `data` the rows, as formulas read them;
 #'   `given` as the user gave them.
 #' @return A list, plain data only: `linear` (NULL, or a list of `terms`,
@@ -43,11 +42,10 @@ mixed_learn <- function(parts, data, arg, given = data) {
   recipe
 }
 
-#' The matrix of a recipe: linear columns, the offset, and for each grouping the
-#' number of the group and the multipliers of its coefficients
-#'
-#' A group that the fit does not have gets a number below 0.
-#' @noRd
+# The matrix of a recipe: linear columns, the offset, and for each grouping the
+# number of the group and the multipliers of its coefficients
+#
+# A group that the fit does not have gets a number below 0.
 mixed_matrix <- function(recipe, data, arg) {
   if (nrow(data) == 0) {
     return(matrix(0, 0, length(recipe$columns),
@@ -328,7 +326,6 @@ tell_new_groups <- function(label, names) {
 # x and y -----------------------------------------------------------------------
 
 #' Terms given as data: a table of their columns
-#'
 #' @param mixed List of `linear`, `groups` and `offset` as in `bark()`, some of
 #'   them NULL.
 #' @param names Of a vector among them.
@@ -496,10 +493,9 @@ refuse_other_rows <- function(term, came) {
   )
 }
 
-#' Sets of rows: single ones, with the smallest and largest values of the term
-#' and its columns, or one per level, and some rows in another order, with a
-#' half of the values of each column
-#' @noRd
+# Sets of rows: single ones, with the smallest and largest values of the term
+# and its columns, or one per level, and some rows in another order, with a
+# half of the values of each column
 rows_to_try <- function(value, data, most = 40, several = 100) {
   n <- NROW(value)
   columns <- lapply(c(list(value), unname(data)), value_columns)

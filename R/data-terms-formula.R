@@ -1,7 +1,6 @@
 # Terms beside kernels in a formula of bark(): linear ones, groups, offsets.
 
 #' Split a formula into kernels, linear terms, groups and offsets
-#'
 #' @param plain What plain terms are if the formula has no `kernels()`:
 #'   `"kernels"` or `"linear"`. `"offset"`: `"kernels"`, and other formulas than
 #'   those with inputs and offsets are not split.

@@ -2,9 +2,7 @@
 
 #' Linear coefficients and groups of a fit
 #'
-#' Methods of the generics of nlme, which lme4 uses too; they come with this
-#' package.
-#'
+#' `fixef(fit)`, `ranef(fit)` and `VarCorr(fit)` are as for fits of nlme and lme4.
 #' @param object,x A fit of [bark()] with terms beside kernels.
 #' @param summary `TRUE`: posterior means. `FALSE`: all draws.
 #' @param sigma Not used: an argument of the generic.
@@ -18,18 +16,16 @@
 #' * `ranef()`: a list with a data frame for each factor of groups, one row per
 #'   group and one column per coefficient; with `summary = FALSE` arrays, draws x
 #'   groups x coefficients.
-#' * `VarCorr()`: an object of class `kb_varcorr`, a list with the posterior mean
-#'   of the covariance matrix of each factor. Attributes `stddev` and
-#'   `correlation` have posterior means, too, and the attribute `sc` of the list
-#'   is [`sigma()`][sigma.kb_bark]. `as.data.frame()` has one line per standard
-#'   deviation and correlation (`grp`, `var1`, `var2`, `sdcor`), `NA` in `var2`
-#'   for standard deviations. [`tidy()`][tidy.kb_bark] has intervals.
+#' * `VarCorr()`: an object of class `kb_varcorr`, a list with the posterior mean of
+#'   the covariance matrix of each factor, `stddev` and `correlation` as its
+#'   attributes, and [`sigma()`][sigma.kb_bark] as the attribute `sc` of the list.
+#'   `as.data.frame()` has one line per standard deviation and correlation (`grp`,
+#'   `var1`, `var2`, `sdcor`). [`tidy()`][tidy.kb_bark] has intervals.
 #'
 #' All are in units of the response per unit of the predictor, as it was given;
 #' for classes in units of the latent response. For several unordered classes
 #' each result is a list with one element per class: coefficients are
 #' differences from the mean over classes, which alone the data inform.
-#' @section Errors: `kb_error_not_defined` for fits without such terms.
 #' @examples
 #' data <- data.frame(x = runif(60), z = rnorm(60), g = rep(1:6, 10))
 #' data$y <- sin(6 * data$x) + data$z + data$g / 3 + rnorm(60, sd = 0.2)

@@ -70,7 +70,6 @@ without_offset <- function(mould, y, classes) {
 }
 
 #' Scaling and prior of the terms, from the rows of the fit
-#'
 #' @return NULL, or a list of `center`, `scale` and `sd` (prior standard
 #'   deviations) of linear columns, the intercept being the first, and `groups`:
 #'   for each grouping `scale` of the multipliers and `sd`, the scale of the
@@ -335,12 +334,11 @@ with_groups <- function(fit, x, re_formula) {
 
 # Parameters in the units of the data ------------------------------------------
 
-#' Coefficients of linear terms, one row per draw
-#'
-#' The intercept is the mean over the rows of the fit where all linear predictors
-#' are 0, kernels included: the data do not tell its constant from that of the
-#' kernels.
-#' @noRd
+# Coefficients of linear terms, one row per draw
+#
+# The intercept is the mean over the rows of the fit where all linear predictors
+# are 0, kernels included: the data do not tell its constant from that of the
+# kernels.
 linear_draws <- function(fit, pool = bark_pool(fit)) {
   settings <- fit$settings$mixed
   gamma <- matrix(pool$gamma, length(settings$sd))

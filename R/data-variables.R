@@ -273,8 +273,7 @@ part_quantiles <- function(v, probs, coded = FALSE) {
   )
 }
 
-#' One row: medians, and the most frequent levels
-#' @noRd
+# One row: medians, and the most frequent levels
 typical_row <- function(mould, frame) {
   parts <- variable_parts(frame)
   typical <- lapply(stats::setNames(nm = names(parts)), function(name) {

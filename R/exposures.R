@@ -3,56 +3,39 @@
 
 #' Effects of exposures
 #'
-#' For fits of [bark()] whose kernels have several inputs, the *exposures* of a
-#' mixture: how the linear predictor f changes between chosen values of them.
-#' These are the summaries of Bayesian kernel machine regression (Bobb and
-#' others, 2015).
+#' `exposure_effects(fit, "curves")` says how the linear predictor f of a fit of
+#' [bark()] changes with each input of its kernels, the *exposures* of a mixture;
+#' other types have the other summaries of Bayesian kernel machine regression (Bobb
+#' and others, 2015). The article `mixtures` has an example.
 #'
-#' f is h, the sum of kernels, plus what stands beside it. Linear terms and
-#' offsets that do not depend on an exposure cancel. Those that do count: in
-#' `y ~ kernels(pb, cd) + pb + age` the effect of `pb` has its line, and
-#' likewise for `log(pb)`, `poly(pb, 2)` or `pb:cd`. Exposures are variables of
-#' the data: in `kernels(log(pb), pb:cd)` they are `pb` and `cd`. In interactions
-#' with other variables (`pb:age`) these are at their median or most frequent
-#' level, which `print()` says. Coefficients of groups are 0. Effects are thus
-#' differences of draws of `predict(type = "draws", re_formula = NA)` at two rows.
-#'
-#' Factors inside `kernels()` are not exposures: they stay at their most
-#' frequent level. Ordered ones are, with scores 1, 2, ... that occur. Fits with
-#' `prior_only = TRUE` have medians as `mean`, and no
-#' `sd`, since f has no mean under the prior.
-#'
+#' f is h, the sum of kernels, plus what stands beside it: in `y ~ kernels(pb, cd) +
+#' pb + age` the effect of `pb` has its line, and likewise for `log(pb)`, `poly(pb,
+#' 2)` or `pb:cd`. Exposures are variables of the data: in `kernels(log(pb), pb:cd)`
+#' they are `pb` and `cd`. Other variables in interactions (`pb:age`) are at their
+#' median or most frequent level, which `print()` says; coefficients of groups are 0.
+#' Effects are thus differences of draws of `predict(type = "draws", re_formula =
+#' NA)` at two rows. Factors inside `kernels()` are not exposures: they stay at their
+#' most frequent level. Ordered ones are, with scores 1, 2, ... that occur. Fits with
+#' `prior_only = TRUE` have medians as `mean`, and no `sd`.
 #' @section Inclusion: `effect` and `share` are about kernels only, without
-#'   lines beside them. An exposure has an effect in a draw if h changes by more
-#'   than 0.01 standard deviations of the response when its values are permuted
-#'   among rows; its share is that of the squared change, see [importance()].
-#'
-#'   Under the prior an effect of some size is probable, the more so with scales
-#'   of each kernel's own. `effect_prior` is that probability, from 4000 draws
-#'   (standard error below 0.008). Compare the two: `effect` is near 1 for
-#'   exposures that matter, and below `effect_prior` for most others. Inclusion
-#'   probabilities of bkmr are 0.5 under its prior, so that its rule "above 0.5"
-#'   does not carry over. `share` says how much an exposure matters.
-#'
-#'   Where draws of h do not depend on an exposure at all its effects are
+#'   lines beside them, see [importance()]. Under the prior an effect of some size is
+#'   probable: `effect_prior` is that probability, from 4000 draws. Compare the two:
+#'   `effect` is near 1 for exposures that matter, and below `effect_prior` for most
+#'   others. The rule "above 0.5" of bkmr does not carry over. `share` says how much an
+#'   exposure matters. Where draws of h do not depend on an exposure its effects are
 #'   exactly 0: a limit of an interval is 0 if many draws are.
-#'
 #' @param object A fit of [bark()].
 #' @param type What changes:
 #'
 #'   * `"curves"`: f along each exposure, the others at their quantile `at`,
 #'     minus f with all of them there. Uses `at`, `n`.
-#'   * `"pairs"`: the same along each exposure with a second one at its
-#'     quantiles `fixed`, the others at `at`; minus f with all at `at`. Uses
-#'     `at`, `fixed`, `n`.
+#'   * `"pairs"`: the same with a second one at its quantiles `fixed`, too.
 #'   * `"overall"`: f with all exposures at a quantile `quantiles`, minus f with
-#'     all at their quantile `at`. Uses both.
+#'     all at their quantile `at`.
 #'   * `"single"`: f with one exposure at the upper of two quantiles `contrast`,
-#'     minus f with it at the lower, the others at their quantiles `fixed`. Uses
-#'     both.
+#'     minus f with it at the lower, the others at their quantiles `fixed`.
 #'   * `"interactions"`: the single effect of an exposure with the others at the
-#'     largest of `fixed` minus that with the others at the smallest. Uses
-#'     `contrast`, `fixed`.
+#'     largest of `fixed` minus that with the others at the smallest.
 #'   * `"inclusion"`: posterior probabilities that exposures have an effect, and
 #'     their shares of the change of h; then the same for the exposures of each
 #'     `kernels()` together, if there are several.
@@ -66,12 +49,8 @@
 #' @param level Probability inside the equal-tailed intervals.
 #' @param ndraws `NULL`: all draws, or the number of evenly spaced ones.
 #' @param x An object of class `kb_exposures`.
-#' @param digits Number of significant digits.
+#' @inheritParams label_noise
 #' @param conf.int Add the limits?
-#' @param ... For `plot()` titles, limits and axes, as in
-#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
-#'   errors.
-#'
 #' @return A data frame of class `kb_exposures` with columns `exposure`, further
 #'   ones that depend on `type` (`value` and, for pairs, `other` and `quantile`;
 #'   `quantile`; `fixed`), and `mean`, `sd`, `lower`, `upper` of the difference,
@@ -82,12 +61,6 @@
 #'   five exposures with `"pairs"` the five with the largest changes. `tidy()`
 #'   has `term` (the exposure), `estimate`, `std.error`, `conf.low` and
 #'   `conf.high`.
-#' @section Errors: `kb_error_argument` for unknown exposures, quantiles outside
-#'   of 0 and 1, and arguments that the `type` does not use;
-#'   `kb_error_not_defined` for fits without kernels, with several unordered
-#'   classes, and of other engines.
-#'   After an interrupt the result has the finished exposures
-#'   (`kb_warning_interrupted`); `kb_error_interrupted` if there is none.
 #' @references
 #' Bobb, J. F., Valeri, L., Claus Henn, B., Christiani, D. C., Wright, R. O.,
 #' Mazumdar, M., Godleski, J. J. and Coull, B. A. (2015). Bayesian kernel

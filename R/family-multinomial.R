@@ -246,7 +246,7 @@ describe_fields <- function(x, show) {
   )), " on average\n")
 }
 
-#' @rdname coef.kb_bark
+#' @rdname summary.kb_bark
 #' @export
 coef.kb_bark_multinomial <- function(object, draw, ...) {
   object <- checked_fit(object, ...)
@@ -326,7 +326,7 @@ leading_of_fields <- function(fit) {
 # Methods for other packages
 # -------------------------------------------------------------------
 
-#' @rdname as_draws.kb_bark
+#' @rdname as_draws.kb_srvm
 #' @export
 as_draws.kb_bark_multinomial <- function(x, ...) {
   x <- checked_fit(x, ...)
@@ -356,11 +356,11 @@ as_draws.kb_bark_multinomial <- function(x, ...) {
   posterior::as_draws_df(draws)
 }
 
-#' @rdname as_draws.kb_bark
+#' @rdname as_draws.kb_srvm
 #' @export
 as_draws_df.kb_bark_multinomial <- as_draws.kb_bark_multinomial
 
-#' @rdname tidy.kb_bark
+#' @rdname tidy.kb_srvm
 #' @export
 tidy.kb_bark_multinomial <- function(x, conf.int = TRUE, conf.level = 0.9,
                                      ...) {
@@ -374,7 +374,7 @@ tidy.kb_bark_multinomial <- function(x, conf.int = TRUE, conf.level = 0.9,
   tidy_draws(draws, conf.int, conf.level)
 }
 
-#' @rdname tidy.kb_bark
+#' @rdname tidy.kb_srvm
 #' @export
 augment.kb_bark_multinomial <- function(x, data = NULL, newdata = NULL, ...) {
   augment_classes(checked_fit(x), data, newdata, ...)

@@ -2,63 +2,45 @@
 
 #' Extract results from a fit
 #'
+#' `evidence(fit)`, `ess(fit)` and others, for the fits of all samplers, as far as
+#' they apply.
 #' @aliases kb_fit
-#' Accessors for the fits of all samplers, as far as they apply.
-#'
 #' @param object A fit, see [srvm()], [tdsmc()], [bark()] and [kgs()].
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return
-#' * `evidence()`: list of class `kb_evidence`. `log_evidence` is the log
-#'   marginal likelihood of the response in its own units, averaged over kernels
-#'   if there are several ([kernel_posterior()] has that of each). `mc_se` is
-#'   its Monte-Carlo standard error from the genealogy of the particles (Lee and
-#'   Whiteley, 2018; over stretches of the run, Olsson and Douc, 2019), `NA` for
-#'   a single particle or where the estimate of the variance is negative. It is
-#'   reliable only if well below 1. Where the effective sample size fell to a
-#'   few particles it is too small, and a single estimate is more often too low
-#'   than too high, by several `mc_se` at worst: the spread of replicates, or
-#'   [order_spread()], is the better guide. The same is true of [srvm()] where
-#'   few founders are left and no moves make their descendants differ
-#'   (`n_moves = 0`), and of [tdsmc()] where its moves mix slowly: with 300
-#'   particles in three dimensions and one or four steps of a random walk per
-#'   row, estimates had standard deviations of 1.25 and 0.76 where it was 0.77
-#'   and 0.55; with 2000 particles in four replicates both were 0.27. Where
-#'   bandwidths are learned, one per predictor, it is too small by a factor of
-#'   1.2 to 2.1 even if the effective sample size stays
-#'   high. So before you compare models whose evidence differs by a few nats,
-#'   use `smc_control(replicates = )` and look at the standard deviation of
-#'   `replicates`, which needs no genealogy. `note` says so, or that the number
-#'   is not an evidence (printed weights, improper prior); otherwise it is `NULL`. With
-#'   several replicates, `replicates` has the estimate of each and `mc_se_replicates`
-#'   the relative standard error of the mean evidence from their spread, which
-#'   is at most 1, however far apart they are. `path` is a data frame with one line
-#'   per row of data in the order of processing: `row`, `log_predictive` (the
-#'   log density of the response given those before it, see [prequential()]) and
-#'   `log_evidence`; for [tdsmc()] with one line per step, where the former is
-#'   the change in the latter. Under the improper prior of [srvm_prior_paper()]
-#'   and with `proposal = "paper"`, whose weights are not exact, the number does
-#'   not estimate an evidence.
-#' * `inclusion()`: data frame with one line per training row in the order
-#'   given: `row` and `probability`, the posterior probability that the row is a
-#'   kernel centre (zeros included). [srvm()] counts duplicated rows at the one
-#'   that was processed first; in [bark()] each is a separate location. With a
-#'   [kernel_dictionary()] `probability` is that of a centre with any of its
-#'   kernels, and the columns `kernel1`, `kernel2` and so on have those of each.
-#'   Not defined if the centres of [bark()] are not rows.
+#' * `evidence()`: list of class `kb_evidence`. `log_evidence` is the log marginal
+#'   likelihood of the response in its own units, averaged over kernels if there are
+#'   several ([kernel_posterior()] has that of each). `mc_se` is its Monte-Carlo
+#'   standard error from the genealogy of the particles (Lee and Whiteley, 2018; over
+#'   stretches of the run, Olsson and Douc, 2019), `NA` for a single particle or
+#'   where the estimate of the variance is negative. It is reliable only if well
+#'   below 1, and too small where the effective sample size fell to a few particles,
+#'   where few founders are left and particles hardly move, and where bandwidths are
+#'   learned. Before you compare models whose evidence differs by a few nats, look at
+#'   the spread of `replicates` (`smc_control(replicates = )`), or at
+#'   [order_spread()]. `mc_se_replicates` is the relative standard error of the mean
+#'   evidence from it. `note` is `NULL`, or a caution, as that the number is no
+#'   evidence (`proposal = "paper"`, [srvm_prior_paper()]). `path` is a data frame
+#'   with one line per row of data in the order of processing: `row`,
+#'   `log_predictive` (the log density of the response given those before it, see
+#'   [prequential()]) and `log_evidence`; for [tdsmc()] per step, the former being
+#'   the change in the latter.
+#' * `inclusion()`: data frame with one line per training row: `row` and
+#'   `probability`, the posterior probability that the row is a kernel centre.
+#'   [srvm()] counts duplicated rows at the one that was processed first; in [bark()]
+#'   each is a separate location. With a [kernel_dictionary()] the columns `kernel1`,
+#'   `kernel2` and so on have those of each kernel. Not defined if the centres of
+#'   [bark()] are not rows.
 #' * `model_size()`: data frame `k`, `probability`: the posterior of the number
 #'   of centres. For [bark()] `probability` is that of the number of kernels J,
 #'   which counts kernels with the same centre separately, and the column
 #'   `centres` that of the number of different centres (the intercept is one).
 #' * `ess()`: data frame with one line per row of data: `row`, `ess` (effective
 #'   sample size before resampling), `fraction` (of the particles at that row),
-#'   `lowest` (its minimum while the row entered gradually), `founders`
-#'   (distinct ancestors at the start) and `resampled` (before the row entered).
-#'   Replicates are summed. With several kernels the numbers are averages over
-#'   them, weighted by their probability after that row, and `resampled` says
-#'   whether any of their filters was. For Markov chains one row per quantity:
-#'   `variable`, `ess_bulk`, `ess_tail`, `rhat`, see the section on monitored
-#'   quantities.
+#'   `lowest` (its minimum while the row entered gradually), `founders` (distinct
+#'   ancestors at the start) and `resampled` (before the row entered). Replicates are
+#'   summed, kernels averaged by their probability after that row. For Markov chains
+#'   one row per quantity: `variable`, `ess_bulk`, `ess_tail`, `rhat`.
 #' * `timings()`: list of seconds: `sampler` (in the C++ sampler), `shared` (the
 #'   part of these spent on sums over the data that all particles share),
 #'   `total` (the whole call). For batch fits `sampler`, `chains` (of each) and
@@ -68,10 +50,8 @@
 #'   the particles), `ess_min_row` (of [tdsmc()] `ess_min_step`), the row of the
 #'   lowest, `resamplings`, `founders`, and `acceptance` (birth, death, swap;
 #'   `NaN` if none was tried). For batch fits `convergence` (as `ess()`),
-#'   `chains`, `draws` of each, and `acceptance` after the warmup (of length 0
-#'   for [kgs()], whose moves reject nothing). `ancestry()` is not defined for
-#'   them; `evidence()` is defined only for [bark()] and [kgs()], see
-#'   [evidence.kb_bark()] and [evidence.kb_kgs()].
+#'   `chains`, `draws` of each, and `acceptance` after the warmup. `ancestry()` is not
+#'   defined for them; of `evidence()` see [evidence.kb_bark()] and [evidence.kb_kgs()].
 #' * `ancestry()`: the history kept by `smc_control(ancestry = )`, a list with
 #'   one element per replicate (with several kernels one for each kernel of the
 #'   first replicate, then of the second). With `"genealogy"`: `ancestors`, an
@@ -82,42 +62,34 @@
 #'   training rows; with a dictionary a row appears once for each of its
 #'   centres).
 #' @section Fits from others:
-#' A fit is as trustworthy as its source, as is every file of R objects. Reading
-#' it ([read_checkpoint()]), `print()`, `summary()`, `plot()` and `update()`
-#' check what it holds and run no code from it. `predict()` of new data
-#' evaluates the terms of its formula, with groups and offsets, as do methods
-#' that predict, such as [partial_dependence()]: whoever made the fit may have
-#' put any code there.
+#' A fit is as trustworthy as its source. Reading it ([read_checkpoint()]), `print()`,
+#' `summary()`, `plot()` and `update()` check what it holds and run no code from it.
+#' `predict()` of new data and methods that use it evaluate the terms of its formula:
+#' whoever made the fit may have put any code there.
 #' @section Monitored quantities:
 #' For Markov chains `ess()`, `diagnostics()`, `print()`, [convergence()] and
 #' the warning about chains that have not mixed look at
 #' * the parameters: `sigma`, `J`, `log_lik` and cut points of [bark()];
 #'   `sigma`, `tau`, `k` and `log_lik` of [srvm()]; the number of wrong
 #'   labels, their rates and `log_lik` of [kgs()];
-#' * `f[i]`, f at training row i, for 20 rows; for several classes `p[class,i]`,
-#'   the probability of each, and for [kgs()] `f[class,i]`, the function of
-#'   each;
+#' * `f[i]`, f at training row i, for 20 rows evenly spaced along the first principal
+#'   direction of the predictors; for several classes `p[class,i]`, the probability of
+#'   each, and for [kgs()] `f[class,i]`, the function of each;
 #' * for [bark()] with `sigma` `sigma[i]`, the standard deviation of the noise at
 #'   row i for weight 1, for 5 of these rows;
 #' * for [bark()] `log_lambda[l]`, the logarithm of the scale of predictor l
-#'   (for several unordered classes `log_lambda[class,l]`), and `delta[l]`,
-#'   whether it is in the kernel, for priors that select. Scales below 1e-6 (per
-#'   variance of the predictor) and those of predictors that are not in the
-#'   kernel count as 1e-6: they do not change f. With kernel-specific scales
-#'   these are means over the kernels, as in [as_draws()][as_draws.kb_bark].
-#'   With directions they are `log_lambda` of the sum of their scales,
-#'   `share[l]` of each predictor, and `d`, the number of directions in the
-#'   kernel.
+#'   (for several unordered classes `log_lambda[class,l]`), at least log(1e-6), and
+#'   `delta[l]`, whether it is in the kernel, for priors that select. With
+#'   kernel-specific scales these are means over the kernels. With directions they are
+#'   `log_lambda` of the sum of their scales, `share[l]` of each predictor, and `d`, the
+#'   number of directions in the kernel.
 #'
-#' The rows are chosen from the predictors alone, so that an updated fit keeps
-#' the same rows: they are evenly spaced along the first principal direction of
-#' the predictors. A warning (`kb_warning_convergence`) is given where what is
-#' read may change with the seed: where the Monte Carlo error of f or
-#' probabilities (root mean square), or of a parameter, is above 25% of the
-#' posterior standard deviation, see [convergence()]; scales, inclusion, `J`, `k`
-#' and `log_lik` do not warn. Quantities whose draws are all equal do not count.
-#' With fewer than 100 draws per chain and 400 in all, or a single chain, a message
-#' (`kb_message_few_draws`) says that mixing cannot be judged.
+#' A warning (`kb_warning_convergence`) is given where the Monte Carlo error of f or
+#' probabilities (root mean square), or of a parameter, is above 25% of the posterior
+#' standard deviation, see [convergence()]; scales, inclusion, `J`, `k` and `log_lik` do
+#' not warn, and quantities whose draws are all equal do not count. With fewer than 100
+#' draws per chain and 400 in all, or a single chain, a message (`kb_message_few_draws`)
+#' says that mixing cannot be judged.
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.
@@ -126,10 +98,7 @@
 #' variance in particle filters. Bernoulli 25, 1504-1535.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.2), seed = 1)
 #' evidence(fit)
 #' model_size(fit)
 #' head(inclusion(fit))
@@ -244,6 +213,7 @@ fitted.kb_fit <- function(object, ...) {
 
 #' Residuals
 #'
+#' `residuals(fit)` has a number per training row, `fitted(fit)` what is predicted.
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param type `"response"`, see Value. `"quantile"`: randomised quantile
 #'   residuals (Dunn and Smyth, 1996), the standard normal quantiles of the
@@ -302,6 +272,7 @@ class_residuals <- function(y, p) {
 
 #' Simulate responses
 #'
+#' `simulate(fit, nsim = 2)` draws new responses of the training rows.
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param nsim Number of sets of responses.
 #' @param seed A whole number, or `NULL` to draw from R's generator.

@@ -2,10 +2,10 @@
 
 #' Filter observations
 #'
-#' Computes the posterior of the state at each time given the observations up to
-#' that time.
-#'
-#' @param object A model of [kbr_hmm()].
+#' `kbr_filter(model, observations)` computes the posterior of the state at each time
+#' given the observations up to that time.
+#' @param object A model of [kbr_hmm()]; for `update()`, which adds observations, a
+#'   filter.
 #' @param observations Observations in order of time, one per row, with the
 #'   columns of the model. A row with a missing value is a step without an
 #'   observation.
@@ -15,26 +15,19 @@
 #'   [kbr()].
 #' @param times,inputs Of each row, as in [kbr_hmm()], if the model was learned
 #'   with them. Inputs act on the move to the next row.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param ... Not used: unknown arguments are errors.
-#'
+#' @inheritParams bark
 #' @return An object of class `kb_kbr_filter` and `kb_kbr_path`, of plain R
 #'   data: [`predict()`][predict.kb_kbr_path], [`plot()`][plot.kb_kbr_path],
 #'   `summary()`, `augment()`, `as_draws()`, [`update()`][update.kb_kbr_filter]
 #'   with further observations, [kbr_forecast()] and [kbr_smooth()].
 #' @section Warnings:
-#'   `kb_warning_far` if observations are far from all of the training period (from
-#'   the nearest of another fifth of it, as 1 in 1000 would be, see
-#'   [predict.kb_kbr()]; of series that wander slowly more are, because new
-#'   stretches lie elsewhere: 25 and 3 in 1000 with 100 and 300 rows of an
-#'   autoregression of 0.95, 40 with 300 rows of one of 0.99,
-#'   `tools/bench/kbr-checks.R`),
-#'   `kb_warning_improbable` if they fit no state that the filter or the training
-#'   period knows (`"adjusted"` without summaries), and `kb_warning_weights` if
-#'   the sum of the weights of `"kbr"` cancelled: they are then treated as
-#'   missing. Far observations are missing for `"kbr"` and `"iw"`; `"adjusted"` uses
-#'   those that are at most three times as far from the centre as any in training.
-#' @section Errors: As in [predict.kb_kbr()].
+#' `kb_warning_far` if observations are far from all of the training period (as 1 in
+#' 1000 would be, see [predict.kb_kbr()]; of series that wander slowly more are);
+#' `kb_warning_improbable` if they fit no state that the filter or the training
+#' period knows (`"adjusted"` without summaries); `kb_warning_weights` if the sum of
+#' the weights of `"kbr"` cancelled: they are then treated as missing. Far
+#' observations are missing for `"kbr"` and `"iw"`; `"adjusted"` uses those that are
+#' at most three times as far from the centre as any in training.
 #' @examples
 #' seen <- sim_linear_hmm(100, seed = 1)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
@@ -80,19 +73,7 @@ empty_path.kb_kbr_hmm <- function(hmm, start) {
   )
 }
 
-#' Add observations to a filter
-#'
-#' @param object A result of [kbr_filter()].
-#' @param observations The observations that follow.
-#' @param times,inputs As in [kbr_filter()].
-#' @param progress As in [kbr_filter()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return As from [kbr_filter()] with all observations.
-#' @examples
-#' seen <- sim_linear_hmm(100, seed = 1)
-#' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), 0.5)
-#' for (y in c(0.7, 0.2)) filtered <- update(filtered, y)
-#' predict(filtered)
+#' @rdname kbr_filter
 #' @export
 update.kb_kbr_filter <- function(object, observations, times = NULL,
                                  inputs = NULL, progress = NULL, ...) {
@@ -214,7 +195,6 @@ refuse_clock <- function(clock) {
 }
 
 #' One time step
-#'
 #' @param s Features of the posterior before, NULL at the first time.
 #' @param seen Features of the observation (or the observation itself where the
 #'   log likelihood is known), NULL if it is missing.
@@ -392,7 +372,6 @@ warn_cancelled_steps <- function(steps) {
 }
 
 #' Weights of the states at times, times x states, and the states they belong to
-#'
 #' @return List of `weights` and `location`, "seen" (states of the observation
 #'   pairs) or "to" (next states of the transition pairs).
 #' @noRd

@@ -85,7 +85,6 @@ all_held_steps <- 500
 held_particles <- c(guided = 80, plain = 200)
 
 #' The model that filters stretches of the training series best
-#'
 #' @param wanted List of `summaries`, `lag` and `inflate`, NULL where these are
 #'   to be chosen.
 #' @return Model, with the `trials` and `ends`, see `held_ends()`.

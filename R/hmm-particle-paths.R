@@ -127,11 +127,10 @@ filter_clock <- function(path, clock, total) {
   )
 }
 
-#' Add the times of clouds to a path
-#'
-#' Displacements are stretched so that intervals hold as many states as they
-#' say, (K55).
-#' @noRd
+# Add the times of clouds to a path
+#
+# Displacements are stretched so that intervals hold as many states as they
+# say, (K55).
 add_clouds <- function(path, clouds) {
   space <- path$hmm$space
   stretch <- path$hmm$model$ends$filter
@@ -160,10 +159,9 @@ add_clouds <- function(path, clouds) {
 # The smoother looks ahead while so many of the particles are left.
 fewest_left <- 0.1
 
-#' The particles of each time that have descendants later: (K56)
-#'
-#' As far ahead as `lag`, NULL: as was best, or until too few of them are left.
-#' @noRd
+# The particles of each time that have descendants later: (K56)
+#
+# As far ahead as `lag`, NULL: as was best, or until too few of them are left.
 smooth_particles <- function(path, lag, bar) {
   last <- nrow(path$mean)
   space <- path$hmm$space

@@ -164,11 +164,10 @@ propagate <- function(model, ahead, now, noise) {
   )
 }
 
-#' Without an observation
-#'
-#' Residuals of moves that persist through h steps have the variance h^2 Q, and
-#' the last of these steps adds (2 h - 1) Q: as much as q Q after q / 2 steps.
-#' @noRd
+# Without an observation
+#
+# Residuals of moves that persist through h steps have the variance h^2 Q, and
+# the last of these steps adds (2 h - 1) Q: as much as q Q after q / 2 steps.
 unseen_cloud <- function(model, cloud, ahead, now, noise) {
   unseen <- sum(cloud$unseen) + 1L
   if (!is.null(ahead$noise)) {

@@ -52,7 +52,8 @@ path_codes <- function(object, location) {
 
 #' Predicted states along a path
 #'
-#' @param object Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
+#' `predict(filtered)` has means of the states, `plot(filtered)` shows them.
+#' @param object,x Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
 #' @param type `"mean"`, `"map"`, `"sd"`, `"quantile"`, `"radius"`, `"weights"`
 #'   or `"draws"`, as in [predict.kb_kbr()], in the space of the states: means
 #'   and modes of angles are angles, those of rotations are rotations. `"sd"` is
@@ -65,7 +66,7 @@ path_codes <- function(object, location) {
 #' @param probs For `"quantile"` and `"radius"` (default 0.9): probabilities
 #'   between 0 and 1.
 #' @param ndraws For `"draws"`: how many, at least 1.
-#' @param ... Not used: unknown arguments are errors.
+#' @inheritParams label_noise
 #' @return With T times, d columns of states and n training states: `"mean"` and
 #'   `"map"` T x d (the latter with the attribute `converged`), `"sd"` T x d (T
 #'   x 1 for angles and rotations), `"quantile"` T x coordinates x
@@ -74,12 +75,23 @@ path_codes <- function(object, location) {
 #'   that were `"seen"` with an observation, or of the transitions' states
 #'   `"from"` or `"to"` (if their numbers differ, n is the larger one and `NA`
 #'   fills the rest); `"draws"` draws x d x T.
+#'
+#'   `summary()`: a list of class `summary.kb_kbr_path`: `times`, `negative` (share
+#'   of the weights' absolute mass that is negative, by time; `NULL` for particles),
+#'   and with `truth` `distance` (of the means from the true states, in the space of
+#'   the states: Euclidean, angle in radians, Frobenius) and `mse` (mean of its
+#'   square). `augment()`: a data frame with one line per time: `time`, the
+#'   observations (of filters), and for each coordinate `.fitted_<name>`,
+#'   `.lower_<name>` and `.upper_<name>`.
 #' @examples
 #' seen <- sim_linear_hmm(100, seed = 1)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
 #' filtered <- kbr_filter(hmm, c(0.3, 0.5, 1.2))
 #' predict(filtered)
 #' predict(filtered, type = "quantile")
+#' summary(filtered, truth = c(0, 0.2, 0.7))
+#' augment(filtered)
+#' plot(filtered)
 #' @export
 predict.kb_kbr_path <- function(object,
                               type = c(
@@ -278,22 +290,8 @@ path_title.kb_kbr_filter <- function(x) {
   )
 }
 
-#' Summary of a path of states
-#'
-#' @param object Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
+#' @rdname predict.kb_kbr_path
 #' @param truth `NULL`, or the true states at these times, as in [kbr_hmm()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return List of class `summary.kb_kbr_path`: `times`, `negative` (share of
-#'   the weights' absolute mass that is negative, by time; `NULL` for
-#'   particles), and with `truth`
-#'   `distance` (of the means from the true states, in the space of the states:
-#'   Euclidean, angle in radians, Frobenius) and `mse` (mean of its square).
-#' @examples
-#' seen <- sim_linear_hmm(100, seed = 1)
-#' new <- sim_linear_hmm(50, seed = 2)
-#' hmm <- kbr_hmm(seen$states, seen$observations)
-#' filtered <- kbr_filter(hmm, new$observations)
-#' summary(filtered, truth = new$states)
 #' @export
 summary.kb_kbr_path <- function(object, truth = NULL, ...) {
   object <- checked_fit(object, ...)
@@ -365,18 +363,8 @@ as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
   ))
 }
 
-#' A path of states as a data frame
-#'
-#' @param x Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
+#' @rdname predict.kb_kbr_path
 #' @param level Probability of the intervals.
-#' @param ... Not used: unknown arguments are errors.
-#' @return Data frame with one line per time: `time`, the observations (of
-#'   filters), and for each coordinate of the states (see
-#'   [predict.kb_kbr_path()]) `.fitted_<name>`, `.lower_<name>` and
-#'   `.upper_<name>`.
-#' @examples
-#' seen <- sim_linear_hmm(100, seed = 1)
-#' augment(kbr_filter(kbr_hmm(seen$states, seen$observations), c(0.3, 0.5)))
 #' @export
 augment.kb_kbr_path <- function(x, level = 0.9, ...) {
   x <- checked_fit(x, ...)
@@ -400,22 +388,10 @@ path_bands <- function(object, level) {
   list(centre = centre, lower = side(1), upper = side(2))
 }
 
-#' Plot a path of states
-#'
-#' Means and intervals over time, in the states' coordinates: their columns, the
-#' angle, or yaw, pitch and roll.
-#'
-#' @param x Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
-#' @param truth `NULL`, or the true states at these times.
-#' @param columns Which coordinates, names or numbers; `NULL`: the first four.
-#' @param level Probability of the intervals.
-#' @param ... Titles, limits and axes, see [graphics::plot.default()].
-#' @return Invisibly the data frame of [augment()][augment.kb_kbr_path].
-#' @examples
-#' seen <- sim_linear_hmm(100, seed = 1)
-#' new <- sim_linear_hmm(50, seed = 2)
-#' hmm <- kbr_hmm(seen$states, seen$observations)
-#' plot(kbr_filter(hmm, new$observations), truth = new$states)
+#' @rdname predict.kb_kbr_path
+#' @param columns For `plot()`, which shows means and intervals over time: which
+#'   coordinates of the states (columns, the angle, or yaw, pitch and roll), names or
+#'   numbers; `NULL`: the first four.
 #' @export
 plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
                              ...) {

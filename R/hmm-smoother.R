@@ -2,15 +2,14 @@
 
 #' Smooth a filtered path
 #'
-#' Computes the posterior of the state at each time given all observations, or
-#' those up to `lag` times later.
-#'
+#' `kbr_smooth(filtered)` computes the posterior of the state at each time given all
+#' observations, or those up to `lag` times later; `kbr_forecast(filtered, h = 3)`
+#' that of later states.
 #' @section Particles:
 #' The smoother of the adjusted method keeps, of the filter's particles at each
 #' time, those from which later ones descend: as many times ahead as `lag` says,
 #' or until fewer than a tenth of them are left, after which nothing would be
 #' gained (Kitagawa, 1996).
-#'
 #' @section Backward passes:
 #' For models of kernel Bayes' rule. `"rts"`, after Rauch, Tung and Striebel,
 #' corrects the filter: the change that later observations make to the kernel
@@ -25,17 +24,15 @@
 #' Q = diag(d) - dd'}
 #' They sum to one, equal those of the filter if later observations add nothing,
 #' and tend to them as \eqn{\delta} grows, which is `delta_smooth` of
-#' [kbr_hmm()] times the mean of k(x, x). If the filter's weights do not belong
-#' to the transitions' earlier states (times without an observation, separate
-#' transitions, a known likelihood), \eqn{w} is its kernel mean regressed on
-#' these.
+#' [kbr_hmm()] times the mean of k(x, x). At times without an observation, and with
+#' separate transitions or a known likelihood, \eqn{w} is its kernel mean regressed on
+#' the transitions' earlier states.
 #'
 #' `"iw"` and `"kbr"` apply kernel Bayes' rule to pairs of successive states,
 #' importance-weighted or in the form of [kbr()]: the prior is the filter's
 #' posterior, and the smoothed kernel mean of the next state replaces an
 #' observation. They can be worse than the filter, and weights of `"kbr"` can
 #' grow without bound if regularisation is weak.
-#'
 #' @param object Of [kbr_filter()].
 #' @param lag How many later observations are used: a whole number of at least 0
 #'   or `Inf`, all. `NULL`: all, and of particles as many as were best when
@@ -43,17 +40,10 @@
 #'   are calibrated for `NULL`.
 #' @param method For models of kernel Bayes' rule: `"rts"` (the default), `"iw"`
 #'   or `"kbr"`, see below.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param ... Not used: unknown arguments are errors.
-#' @return An object of class `kb_kbr_smooth` and `kb_kbr_path`, see
-#'   [predict.kb_kbr_path()].
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
+#' @inheritParams bark
+#' @return An object of class `kb_kbr_smooth` or `kb_kbr_forecast`, and
+#'   `kb_kbr_path`, see [predict.kb_kbr_path()].
 #' @references
-#' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
-#' inference with positive definite kernels. *Journal of Machine Learning
-#' Research* 14, 3753-3783.
-#'
 #' Kitagawa, G. (1996). Monte Carlo filter and smoother for non-Gaussian
 #' nonlinear state space models. *Journal of Computational and Graphical
 #' Statistics* 5, 1-25.
@@ -66,6 +56,7 @@
 #' hmm <- kbr_hmm(seen$states, seen$observations)
 #' filtered <- kbr_filter(hmm, new$observations)
 #' summary(kbr_smooth(filtered), truth = new$states)
+#' predict(kbr_forecast(filtered, h = 3))
 #' @export
 kbr_smooth <- function(object, lag = NULL, method = NULL, progress = NULL,
                        ...) {
@@ -148,7 +139,6 @@ forecast_features <- function(path, t, coef) {
 }
 
 #' The filter's weights at times, as weights of the transitions' earlier states
-#'
 #' @param t Times at which the filter's weights are of one kind.
 #' @param coef Columns (P'P + n eps I)^-1 s of these times.
 #' @return Matrix, states x times, columns sum to one.
@@ -234,22 +224,10 @@ path_title.kb_kbr_smooth <- function(x) {
 
 # Forecasts -------------------------------------------------------------------
 
-#' Forecast the states after a filtered path
-#'
-#' @param object Of [kbr_filter()].
-#' @param h Number of steps after the last observation, at least 1.
+#' @rdname kbr_smooth
+#' @param h Of `kbr_forecast()`: number of steps after the last observation, at least 1.
 #' @param inputs Of the first h - 1 of these steps, if the model was learned
 #'   with inputs; the filter has that of the last time.
-#' @param ... Not used: unknown arguments are errors.
-#' @return An object of class `kb_kbr_forecast` and `kb_kbr_path` of `h` times,
-#'   see [predict.kb_kbr_path()].
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
-#' @examples
-#' seen <- sim_linear_hmm(100, seed = 1)
-#' hmm <- kbr_hmm(seen$states, seen$observations)
-#' filtered <- kbr_filter(hmm, c(0.3, 0.5, 1.2))
-#' predict(kbr_forecast(filtered, h = 3))
 #' @export
 kbr_forecast <- function(object, h = 1, inputs = NULL, ...) {
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")

@@ -3,11 +3,10 @@
 
 #' Choose the settings of a state-space model
 #'
-#' Filters stretches of the training series with models that were learned from
-#' the others, for each of a list of settings, and learns a model of all with
-#' the best. [kbr_hmm()] itself chooses among few settings of its default
+#' `tune_kbr_hmm(states, observations)` filters stretches of the training series with
+#' models learned from the others, for each of a list of settings, and learns a model
+#' of all with the best. [kbr_hmm()] itself chooses among few settings of its default
 #' method; here are more, other methods and your own.
-#'
 #' @param states,observations,group,times,inputs,space,scale The training
 #'   period, as in [kbr_hmm()]; no states may be known in other ways.
 #' @param settings `NULL`, or a list of lists of arguments of [kbr_hmm()], such
@@ -18,32 +17,20 @@
 #' @param folds Number of stretches, at least 2.
 #' @param steps How many steps of each are filtered, at least 10: those in its
 #'   middle.
-#' @param seed Whole number that determines particles; `NULL` takes one from R's
-#'   generator.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#'   Settings and stretches are divided among [workers][kb_workers].
-#' @param ... Not used: unknown arguments are errors.
-#'
-#' @details The score is the energy score of the states (Gneiting and Raftery,
-#' 2007), which rewards distributions that are narrow and right; columns of
-#' vectors are in standard deviations. All settings are tried on two stretches;
-#' the better third of them goes on to the others.
-#'
+#' @inheritParams bark
+#' @details The score is the energy score of the states (Gneiting and Raftery, 2007,
+#' see [cross_validate()]), which rewards distributions that are narrow and right;
+#' columns of vectors are in standard deviations. All settings are tried on two
+#' stretches; the better third of them goes on to the others.
 #' @return List of class `kb_hmm_tuning`: `fit` ([kbr_hmm()] of all rows with
 #'   the best setting), `table` (data frame with one line per setting: `setting`,
 #'   `score`, `se` of its mean over stretches, `error`, the mean squared
 #'   distance of means, and `stretches`, how many were filtered), `best` (number
 #'   of the line) and `settings`.
-#' @section Errors: As in [kbr_hmm()]. Settings with which no model can be
-#'   learned have an infinite score; if that is so for all, there is an error of
-#'   class `kb_error_settings`. After an interrupt the choice is among the settings
-#'   with most of the stretches, and `table` has those that were tried, with a
-#'   warning of class `kb_warning_interrupted`; before the first stretch is filtered
-#'   it is an error of class `kb_error_interrupted`.
-#' @references
-#' Gneiting, T. and Raftery, A. E. (2007). Strictly proper scoring rules,
-#' prediction, and estimation. *Journal of the American Statistical Association*
-#' 102, 359-378.
+#' @section Errors: As in [kbr_hmm()]. Settings with which no model can be learned
+#'   have an infinite score; if that is so for all, there is an error of class
+#'   `kb_error_settings`. After an interrupt the choice is among the settings with
+#'   most of the stretches.
 #' @examples
 #' seen <- sim_linear_hmm(120, seed = 1)
 #' tuned <- tune_kbr_hmm(seen$states, seen$observations,
@@ -204,10 +191,9 @@ one_sequence <- function(shared, rows) {
   }
 }
 
-#' The model of some rows with a setting
-#'
-#' Rows on both sides of a stretch are sequences of their own.
-#' @noRd
+# The model of some rows with a setting
+#
+# Rows on both sides of a stretch are sequences of their own.
 setting_hmm <- function(shared, setting, rows) {
   part <- cumsum(c(TRUE, diff(rows) == -1))[rows]
   group <- paste(part, if (!is.null(shared$group)) shared$group[rows])

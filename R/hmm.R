@@ -4,68 +4,49 @@
 
 #' Nonparametric state-space model
 #'
-#' Learns the transition and the observation model of a state-space model from a
-#' training period in which states were observed. [kbr_filter()],
-#' [kbr_forecast()] and [kbr_smooth()] then need observations only. No
+#' `kbr_hmm(states, observations)` learns the transition and the observation model of a
+#' state-space model from a training period in which states were observed.
+#' [kbr_filter()], [kbr_forecast()] and [kbr_smooth()] then need observations only. No
 #' parametric form is assumed.
-#'
 #' @section The adjusted method:
 #' Kernel ridge regressions give the mean of the next move given the state, and
 #' either the mean of the observation given the state, or the state that an
-#' observation suggests (its summary) with its error. Residuals are normal; the
-#' spread of those of observations depends on the state or the observation and
-#' grows away from the training points, and residuals that persist are
-#' correlated with those before. A particle filter combines them: its draws
-#' have weights that are equal and positive, and intervals mean what they say.
-#' More than 20 columns of observations are seen through 20 principal
-#' components.
+#' observation suggests (its summary) with its error. Residuals are normal; those
+#' that persist are correlated with those before. A particle filter combines them:
+#' its draws have weights that are equal and positive, and intervals mean what they
+#' say. More than 20 columns of observations are seen through 20 principal
+#' components. What is not given is chosen by predicting five to ten stretches of the
+#' training period from the others, and intervals are widened until they hold 90% of
+#' these states; `hmm$trials` is the table of what was tried. The article `sbi` has
+#' the details.
 #'
-#' Five to ten stretches of the training period are predicted from the others.
-#' All regressions choose their kernels and ridges so; summaries or not, the
-#' use of the last move and the inflation of the moves' noise are those with
-#' which filters of these stretches have the smallest energy score (among those
-#' within a standard error, the one that trusts moves least); and intervals are
-#' widened until they hold 90% of these states, and by the standard error of
-#' that over stretches. `hmm$trials` is the table of what was tried.
-#'
-#' Where the training period says little, observations and moves are taken to
-#' vary as much as they did in all of it: the filter spreads, rather than follow
-#' an extrapolation, unless regressions are linear. If observations become
-#' improbable, some particles start again from the training states, and without
-#' summaries observations that fit neither are treated as missing, with a
-#' warning; both are judged by what is usual in stretches of the training period,
-#' where these were filtered. Observations more than three times as far from the
-#' centre as any in training are treated as missing, too. Filtering costs the
-#' same at every step, whatever the length of the training period.
+#' Where the training period says little, the filter spreads rather than follow an
+#' extrapolation, unless regressions are linear. If observations become improbable,
+#' some particles start again from the training states, and without summaries
+#' observations that fit neither are treated as missing, with a warning; so are those
+#' more than three times as far from the centre as any in training. Filtering costs
+#' the same at every step.
 #'
 #' No bounds of the states are looked for, unlike in [kbr()]: means and intervals
 #' can leave the range of the training states, also where states cannot, as below
 #' zero. Give the logarithms of such states, or their log odds.
-#'
 #' @section Kernel Bayes' rule:
-#' `"kbr"` is the algorithm of the paper, `"iw"` the same with
-#' importance-weighted updates.
-#' From pairs of states \eqn{X_i}, next states \eqn{X'_i} and observations
-#' \eqn{Y_i} of the training period, and from the weights \eqn{\alpha} of the
-#' states given the observations so far,
-#' \deqn{\mu = (G_X + n \epsilon I)^{-1} G_{X X'} (G_X + n \epsilon I)^{-1} G_X
-#' \alpha}{mu = (G_X + n eps I)^-1 G_XX' (G_X + n eps I)^-1 G_X alpha} are those
-#' of the next state (Fukumizu, Song and Gretton, 2010), which are updated by
-#' the next observation as in [kbr()]. Weights are normalised at every step;
-#' otherwise they would vanish or explode. As some are negative, means can leave
-#' the range of the training states, which intervals and draws do not. With
-#' features of rank r a step costs O(r^3), whatever the length of the training
-#' period, if that is much longer than r (third moments of the features are
-#' computed once), and O(n r^2) otherwise.
-#'
+#' `"kbr"` is the algorithm of the paper, `"iw"` the same with importance-weighted
+#' updates. From pairs of states \eqn{X_i}, next states \eqn{X'_i} and observations
+#' \eqn{Y_i} of the training period, and from the weights \eqn{\alpha} of the states
+#' given the observations so far, \deqn{\mu = (G_X + n \epsilon I)^{-1} G_{X X'} (G_X
+#' + n \epsilon I)^{-1} G_X \alpha}{mu = (G_X + n eps I)^-1 G_XX' (G_X + n eps I)^-1
+#' G_X alpha} are those of the next state (Fukumizu, Song and Gretton, 2010, see
+#' [kbr_schedule()]), which are updated by the next observation as in [kbr()], and
+#' normalised. As some are negative, means can leave the range of the training
+#' states, which intervals and draws do not. With features of rank r a step costs
+#' O(r^3) if the training period is much longer than r, and O(n r^2) otherwise.
 #' @section Other data:
 #' `group` identifies several sequences. If transitions and observations come
 #' from different data, `transitions` gives pairs of states, and `states`,
 #' `observations` are pairs in any order. A known transition can be given as a
-#' function that simulates it, a known observation model as a log likelihood;
-#' the other one is learned. A row with a missing observation is a step without an
-#' observation: its state and moves are learned from.
-#'
+#' function that simulates it, a known observation model as a log likelihood. A row with
+#' a missing observation is a step without one: its state and moves are learned from.
 #' @param states States of the training period, in order of time: a numeric
 #'   matrix (T x d), a data frame or a vector.
 #' @param observations Observations, one per row of `states`, as in [kbr()];
@@ -78,9 +59,8 @@
 #'   each.
 #' @param group `NULL`, or the sequence to which each row of `states` belongs,
 #'   one value per row.
-#' @param times `NULL`: rows are one unit of time apart. Or the time of each
-#'   row, increasing within each sequence; moves are then learned per unit of
-#'   time.
+#' @param times `NULL`: rows are one unit of time apart. Or the time of each row,
+#'   increasing within each sequence; moves are then learned per unit of time.
 #' @param inputs `NULL`, or known inputs that act on the move from each row to
 #'   the next (a controlled system): a matrix with T rows.
 #' @param space The space of the states: `"euclidean"`; `"circle"`, one column
@@ -98,34 +78,20 @@
 #'   acts on their cosine and sine.
 #' @param eps,delta Of `"kbr"` and `"iw"`: as in [kbr()], n the number of
 #'   training pairs; defaults `0.1 / n` and `2 * eps`.
-#' @param delta_smooth Of `"kbr"` and `"iw"`: regularisation of [kbr_smooth()],
-#'   a positive number, relative to the mean of k(x, x) over the training
-#'   states; default 0.1. With larger values the smoother stays closer to the
-#'   filter, with smaller ones it can be worse if T is small.
+#' @param delta_smooth Of `"kbr"` and `"iw"`: regularisation of [kbr_smooth()], a
+#'   positive number, relative to the mean of k(x, x) over the training states;
+#'   default 0.1. Smaller ones can be worse if T is small.
 #' @param rank,tol As in [kbr()]; `"auto"` is at most 300 for `"adjusted"`,
 #'   which has no `tol`. Regressions for summaries have up to four times as many,
 #'   if that helps.
 #' @param scale Standardise states (not angles or rotations) and observations
 #'   before the kernels see them? `"adjusted"` always does so, except for
 #'   observations that are seen through principal components.
-#' @param seed Whole number that determines simulated transitions and particles;
-#'   `NULL` takes one from R's generator.
-#' @param progress As in other fits; the model is learned in one step.
-#' @param ... Not used: unknown arguments are errors.
-#'
+#' @inheritParams bark
 #' @return An object of class `kb_kbr_hmm`: a list of plain R data that can be
 #'   saved.
-#' @section Errors: As in [kbr()]; data without two successive states are an
-#'   error of class `kb_error_rows`; arguments of another method are an error of
-#'   class `kb_error_argument`; an error in `transitions` becomes one of class
-#'   `kb_error_user_function`.
-#' @references
-#' Fukumizu, K., Song, L. and Gretton, A. (2010). Kernel method for Bayesian
-#' inference. Slides, *Asian Conference on Machine Learning*.
-#'
-#' Pitt, M. K. and Shephard, N. (1999). Filtering via simulation: auxiliary
-#' particle filters. *Journal of the American Statistical Association* 94,
-#' 590-599.
+#' @section Errors: As in [kbr()]; `kb_error_rows` for data without two successive
+#'   states; `kb_error_user_function` for an error in `transitions`.
 #' @examples
 #' seen <- sim_linear_hmm(150, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
@@ -270,7 +236,6 @@ observed_rows <- function(y) y[stats::complete.cases(y), , drop = FALSE]
 # Training pairs ---------------------------------------------------------------
 
 #' Codes of the pairs of states and next states, and of states and observations
-#'
 #' @return List of `from`, `to` (codes, n rows), `seen` (codes), `y` (their
 #'   observations), `states` (the three as given), and `same`: are `from` and
 #'   `seen` the same rows?

@@ -127,7 +127,6 @@ state_regression <- function(space, t) {
 }
 
 #' Learn how states move: the part of a fit that its method "adjusted" adds
-#'
 #' @return List: `mean`, `moments`, `log_variance`
 #'   (models; `unit`: standard deviations of residuals); `limits` (3 x d) of the
 #'   states on the line and of standard deviations, beyond which nothing is

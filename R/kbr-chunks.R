@@ -3,25 +3,23 @@
 
 #' Kernel Bayes' rule in chunks
 #'
-#' `kbr_chunks()` describes how to read pairs in chunks; [kbr()] reads them
-#' twice and keeps only sums, of the size of the features squared. The posterior
-#' means equal those of [kbr()] in memory with the same `method` and pivots.
+#' `kbr(kbr_chunks(files))` fits pairs that do not fit into memory: it reads them
+#' twice, in chunks, and keeps only sums, of the size of the features squared. The
+#' posterior means equal those of [kbr()] in memory with the same `method` and
+#' pivots.
 #'
 #' The features belong to fixed landmarks: pivots of an incomplete Cholesky
-#' factorisation of up to `pool` pairs, evenly spaced in up to 20 chunks. If
-#' these are all of the data, the features are those of [kbr()] in memory. The
-#' first pass over the chunks sums the states' features, which with the prior
-#' gives the weights mu of the states; the second computes the sums needed for
-#' observations. Passes are divided among [workers][kb_workers], if there
-#' are any; each holds one chunk at a time.
-#'
+#' factorisation of up to `pool` pairs, evenly spaced in up to 20 chunks. If these
+#' are all of the data, the features are those of [kbr()] in memory. Passes are
+#' divided among [workers][kb_workers], if there are any; each holds one chunk at a
+#' time.
 #' @param read A function of the number of a chunk that returns its pairs: a
 #'   list of `x` (states) and `y` (observations), each a numeric matrix or a
 #'   vector, or pairs of [kbr_simulate()]. It is called several times for each
 #'   chunk, on any worker, and must return the same pairs each time. Or names
 #'   of files, each of which is a chunk: parquet (read by the package
 #'   nanoparquet), csv, or rds with a data frame. Or a Dataset of the package
-#'   arrow, each file of which is a chunk.
+#'   arrow, each file of which is a chunk. The article `sbi` reads from a database.
 #' @param n_chunks The number of chunks, at least 1. Not for files.
 #' @param states,observations For files and Datasets: names of the columns.
 #' @param x The result of `kbr_chunks()`.
@@ -36,28 +34,11 @@
 #'   least 1.
 #' @param f `NULL`, or a function of a matrix of states that returns a vector or
 #'   matrix with the same number of rows, for `predict(type = "expectation")`.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param ... Not used: unknown arguments are errors.
-#'
+#' @inheritParams bark
 #' @return `kbr_chunks()`: an object of class `kb_chunks`. `kbr()` of it: a fit
 #'   as from [kbr()], also of class `kb_kbr_chunked`. Its `predict()` gives
-#'   `"mean"`, `"sd"`, `"expectation"`, `"map"` and `"draws"`; the latter two
-#'   from the posterior's kernel mean on the landmarks. Types that need all
-#'   weights are errors of class `kb_error_not_defined`, as are `update()` and
-#'   [diagnostics()].
-#' @section Databases:
-#' A connection cannot be sent to workers: the function opens one for each chunk.
-#' ```r
-#' read <- function(i) {
-#'   db <- DBI::dbConnect(duckdb::duckdb(), "pairs.duckdb", read_only = TRUE)
-#'   on.exit(DBI::dbDisconnect(db, shutdown = TRUE))
-#'   pairs <- DBI::dbGetQuery(db,
-#'     "SELECT x, y FROM pairs WHERE id BETWEEN ? AND ?",
-#'     params = list(1e5 * (i - 1) + 1, 1e5 * i)
-#'   )
-#'   list(x = pairs$x, y = pairs$y)
-#' }
-#' ```
+#'   `"mean"`, `"sd"`, `"expectation"`, `"map"` and `"draws"`; types that need all
+#'   weights, `update()` and [diagnostics()] are not defined.
 #' @section Errors: Chunks that are not pairs of finite numbers, or do not have
 #'   the same columns (by name, if they have names), are errors of class
 #'   `kb_error_chunk` that name the chunk. Otherwise as for [kbr()].

@@ -266,8 +266,7 @@ left_out_log <- function(squares, w, width, d) {
   log(pmax(density, 1e-300)) - d * log(least)
 }
 
-#' Draws from the smooth density with the mean and covariance of the points
-#' @noRd
+# Draws from the smooth density with the mean and covariance of the points
 smooth_draws <- function(t, w, n) {
   s <- smoothing(t, w)
   # In random order: copies of a point follow each other.

@@ -2,34 +2,26 @@
 
 #' Diagnostics of kernel Bayes' rule
 #'
-#' Weights of kernel Bayes' rule are signed, and regularisation affects how much
-#' prior and observation count. These numbers measure both effects.
-#'
+#' `diagnostics(fit)` says what was chosen by the method `"adjusted"`, and for the other
+#' methods how negative the weights are and how much the prior counts.
 #' @section Prior sensitivity:
 #' If a prior is tilted, \eqn{\pi_h(x) \propto \pi(x) \exp(h x)}{pi_h(x) ~ pi(x)
-#' exp(h x)}, then Bayes' rule moves the posterior mean by the posterior
-#' variance times h, whatever the likelihood. `sensitivity` is the movement of
-#' the estimate divided by h times its own posterior variance, summed over the
-#' observations: 1 if the prior has the correct influence, 0 if it is ignored,
-#' as happens with a small `delta` (with all features kept, the weights do not
-#' depend on the prior as `delta` goes to 0). Observations with a non-positive
-#' estimate of the variance are omitted. Outside 0.5 to 2 there is a warning.
-#'
+#' exp(h x)}, then Bayes' rule moves the posterior mean by the posterior variance
+#' times h, whatever the likelihood. `sensitivity` is the movement of the estimate
+#' divided by h times its own posterior variance, summed over the observations: 1 if
+#' the prior has the correct influence, 0 if it is ignored, as happens with a small
+#' `delta`. Observations with a non-positive variance are omitted.
 #' @section The method "adjusted":
-#' The list has `observations` (`row`; `ess`, the effective number of pairs,
-#' \eqn{1 / \sum p^2}{1 / sum p^2}; `near`), `r_squared` of the states, left out,
-#' one per column, on the line where they have bounds; `scores`, a data frame of
-#' the energy scores of left-out pairs for all choices of `varying`, `space` and
-#' `width`, in standard deviations of residuals; `choice`; and `rank` and
-#' `unexplained` of the observations. `sensitivity` has no effect.
-#'
+#' The list has `observations` (`row`; `ess`, the effective number of pairs; `near`),
+#' `r_squared` of the states, left out, one per column; `scores`, a data frame of the
+#' energy scores of left-out pairs for all choices of `varying`, `space` and `width`;
+#' `choice`; and `rank` and `unexplained` of the observations. `sensitivity` has no
+#' effect.
 #' @param object A fit of [kbr()].
-#' @param newdata Observations as in [`predict()`][predict.kb_kbr]; `NULL`: up
-#'   to 50 of the fit at even steps.
-#' @param sensitivity Compute the prior sensitivity? It takes two updates of the
-#'   prior per column of the states. Not defined if `kernel_x` is a matrix.
+#' @param newdata Observations as in [`predict()`][predict.kb_kbr]; `NULL`: up to 50.
+#' @param sensitivity Compute the prior sensitivity, by two updates per column of the
+#'   states? Not defined if `kernel_x` is a matrix.
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return List of class `kb_kbr_diagnostics`:
 #' * `observations`: data frame with one line per complete observation: `row`,
 #'   `sum` (of the raw weights), `negative` (share of the absolute mass that is
@@ -44,7 +36,6 @@
 #' * `mu`: sum and share of negative mass of the prior's weights on the states.
 #' * `sensitivity`: one number per column of the states, `NA` where no variance
 #'   is positive, or `NULL`.
-#'
 #' @section Warnings: `kb_warning_prior` where a sensitivity is outside 0.5 to
 #'   2, `kb_warning_weights` where more than 40 percent of the weights' mass is
 #'   negative at the median observation.
@@ -208,6 +199,7 @@ print.kb_kbr_diagnostics <- function(x, digits = 3, ...) {
 
 #' Plot the posterior of kernel Bayes' rule
 #'
+#' `plot(fit, observed)` shows prior and posterior of each column of the states.
 #' @param x A fit of [kbr()].
 #' @param newdata One observation, see [predict.kb_kbr()].
 #' @param type `"marginals"`: prior (grey) and posterior density of up to nine
@@ -219,13 +211,10 @@ print.kb_kbr_diagnostics <- function(x, digits = 3, ...) {
 #' @param level Probability of the interval, for `"marginals"`.
 #' @param n Number of points of a curve, or along each side of the grid of
 #'   `"joint"`; at least 10. `NULL`: 200, or 50.
-#' @param ... Titles, limits and axes, see [graphics::plot.default()].
-#'
+#' @inheritParams plot.kb_srvm
 #' @return Invisibly a data frame of the plotted values: `state`, `at`, `prior`,
 #'   `posterior`; for `"joint"` `at_1`, `at_2`, `posterior`; for `"weights"`
 #'   `state`, `weight`.
-#' @section Errors: As in [predict.kb_kbr()]; more than one observation is an
-#'   error of class `kb_error_argument`.
 #' @examples
 #' pairs <- kbr_simulate(
 #'   function(n) matrix(rnorm(2 * n), n),

@@ -84,22 +84,8 @@ bounds_line <- function(fit) {
 
 # Summary ----------------------------------------------------------------------
 
-#' Summary of kernel Bayes' rule
-#'
+#' @rdname tidy.kb_kbr
 #' @param object A fit of [kbr()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return A list of class `summary.kb_kbr`: `fit`, `states` (a data frame with
-#'   one line per column of states: `prior_mean` and `prior_sd`, `NA` where only
-#'   kernel values of the prior are known, `rmse` of the posterior means at the
-#'   fit's own observations and `posterior_sd`, the root of their mean variance)
-#'   and `diagnostics`, see [diagnostics()][diagnostics.kb_kbr].
-#' @examples
-#' pairs <- kbr_simulate(
-#'   function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),
-#'   n = 300, seed = 1
-#' )
-#' fit <- kbr(pairs)
-#' summary(fit)
 #' @export
 summary.kb_kbr <- function(object, ...) {
   object <- checked_fit(object, ...)
@@ -196,7 +182,6 @@ kbr_has_no <- function(what) {
 #' `simulate()` samples from 1000 draws (or `nsim`, if that is larger),
 #' `as_draws()` gives the draws themselves: see
 #' [`predict(type = "draws")`][predict.kb_kbr].
-#'
 #' @param object,x A fit of [kbr()].
 #' @param nsim,ndraws Number of draws at each observation.
 #' @param seed A whole number, or `NULL` to draw from R's generator.
@@ -251,18 +236,23 @@ timings.kb_kbr <- function(object, ...) {
 
 #' Posteriors as data frames
 #'
+#' `tidy(fit, newdata = observed)` has means and intervals of the states.
 #' @param x A fit of [kbr()].
 #' @param newdata Observations, see [predict.kb_kbr()]; `NULL`: those of the
 #'   fit.
 #' @param data As `newdata`.
-#' @param conf.int,conf.level For `tidy()`: add intervals? Their probability.
-#' @param level Probability of the intervals of `augment()`. Limits are quantiles.
+#' @inheritParams tidy.kb_srvm
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line per observation and state, with
-#'   `row`, `term`, `estimate` (posterior mean), `std.error` (posterior sd),
-#'   `conf.low` and `conf.high`. `glance()`: one line with `nobs`, `rank_x`,
-#'   `rank_y`, `effective_rank`, `eps`, `delta`, `seconds`. `augment()`: the
-#'   observations with `.fitted_<state>`, `.lower_<state>` and `.upper_<state>`.
+#' @param level Probability of the intervals of `augment()`. Limits are quantiles.
+#' @return Data frames. `tidy()`: one line per observation and state, with `row`,
+#'   `term`, `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
+#'   `conf.high`. `glance()`: one line with `nobs`, `rank_x`, `rank_y`,
+#'   `effective_rank`, `eps`, `delta`, `seconds`. `augment()`: the observations with
+#'   `.fitted_<state>`, `.lower_<state>` and `.upper_<state>`. `summary()`: a list of
+#'   class `summary.kb_kbr`: `fit`, `states` (a data frame with one line per column
+#'   of states: `prior_mean`, `prior_sd`, `rmse` of the posterior means at the fit's
+#'   own observations and `posterior_sd`) and `diagnostics`, see
+#'   [diagnostics()][diagnostics.kb_kbr].
 #' @examples
 #' x <- rnorm(300)
 #' fit <- kbr(x, x + 0.5 * rnorm(300))
@@ -345,11 +335,12 @@ kbr_types <- c(
 
 #' The posterior of the state at observations
 #'
+#' `predict(fit, newdata)` has posterior means, one row per observation; `type` chooses
+#' quantiles, draws and others.
 #' @param object A fit of [kbr()].
-#' @param newdata Observations, one per row: a matrix, a data frame or a vector
-#'   (of one column: several observations), with the columns of the fit. Where
-#'   `kernel_y` is a matrix: kernel values of observations (rows) and all n of
-#'   the sample (columns). `NULL`: those of the fit.
+#' @param newdata Observations, one per row: a matrix, a data frame or a vector (of one
+#'   column: several observations). Where `kernel_y` is a matrix: kernel values of
+#'   observations (rows) and all n of the sample (columns). `NULL`: those of the fit.
 #' @param type What to return, see below.
 #' @param f For `"expectation"`: a function of the matrix of states, n x d,
 #'   that returns a vector of length n or a matrix of n rows.
@@ -362,7 +353,6 @@ kbr_types <- c(
 #'   s the posterior's standard deviation (half of the central 68 percent
 #'   interval where that is not defined) and m the effective sample size.
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return With N rows of `newdata`, d columns of states and n pairs:
 #' * `"mean"`, `"sd"`: N x d. With the rotation kernel the mean is the rotation
 #'   nearest to the weighted mean of the matrices. For a fit of
@@ -389,19 +379,14 @@ kbr_types <- c(
 #' states as their points, and `"draws"` and `"density"` are of a smooth density
 #' through them, within the support of the states; draws are random, with the
 #' seed of the fit. `"map"` is the mode of the kernel mean of up to 1000 states.
-#' What that density has beyond a bound is reflected, and the work doubles with
-#' each bound that is near: with a dozen bounded states it may be refused
-#' (`kb_error_argument`). Give `bandwidth` then.
+#' With a dozen bounded states the density may be refused (`kb_error_argument`): give
+#' `bandwidth` then.
 #'
-#' With the other methods means and expectations use the signed weights, whose
-#' kernel mean is that of the rule. A distribution cannot have negative weights:
-#' standard deviations, quantiles, densities, draws and plots use the
-#' probability on the states whose kernel mean is nearest. Of those that are
-#' nearly as near, it is the one with weights nearest to the signed ones.
-#' [diagnostics()][diagnostics.kb_kbr] has the distance.
-#'
-#' `normalize = FALSE` applies to `"mean"`, `"weights"`, `"expectation"` and
-#' `"embedding"`; the other types always use weights that sum to one.
+#' With the other methods means and expectations use the signed weights. A distribution
+#' cannot have negative weights: standard deviations, quantiles, densities, draws and
+#' plots use the probability on the states whose kernel mean is nearest;
+#' [diagnostics()][diagnostics.kb_kbr] has the distance. `normalize = FALSE` applies to
+#' `"mean"`, `"weights"`, `"expectation"` and `"embedding"` only.
 #'
 #' Row names are kept, except in `"draws"`. Rows with missing values give `NA`
 #' (`NULL` in lists). An observation that is far from those of the fit gives
@@ -409,22 +394,17 @@ kbr_types <- c(
 #' do those that a narrow kernel does not know, for which nothing takes their
 #' place; any other whose weights cancel in their sum gives one of class
 #' `kb_warning_weights`. If weights cancel, results are `NA`.
-#'
 #' @section Far observations:
 #' An observation is far if its distance from the nearest of the fit's is larger than
-#' those of 1000 observations of the fit from their own nearest: whatever the
-#' distribution, a new observation from it is so with a probability below 1 in 1000,
-#' because all 1001 are equally likely to be the farthest (Vovk, Gammerman and Shafer,
-#' 2005). Distances do not depend on the kernel: columns with a long tail are
-#' logarithms, quartiles of each are as far apart as those of a standard normal
-#' distribution, and columns that do not vary do not count. Of more than 1000
-#' observations 1000 are looked at. With n < 1000 the largest distance is multiplied
-#' by \eqn{(1000 / n)^{g}}{(1000 / n)^g}, g the estimate of Hill (1975) from the
-#' largest distances, at least 0.3 (after Weissman, 1978), which is only about right:
-#' 1 to 3 in 1000 in trials with 60 or more (`tools/bench/kbr-checks.R`). Copies of
-#' an observation do not count as its neighbours. Fewer than 20 distances say nothing.
-#'
-#'
+#' those of 1000 observations of the fit from their own nearest: a new observation
+#' from the same distribution is so with a probability below 1 in 1000 (Vovk,
+#' Gammerman and Shafer, 2005). Distances do not depend on the kernel: columns with a
+#' long tail are logarithms, quartiles of each are as far apart as those of a
+#' standard normal distribution. With n < 1000 the largest distance is multiplied by
+#' \eqn{(1000 / n)^{g}}{(1000 / n)^g}, g the estimate of Hill (1975) from the largest
+#' distances, at least 0.3 (after Weissman, 1978), which is only about right
+#' (`tools/bench/kbr-checks.R`). Copies of an observation do not count as its
+#' neighbours. Fewer than 20 distances say nothing.
 #' @references
 #' Chen, Y., Welling, M. and Smola, A. (2010). Super-samples from kernel
 #' herding. *Proceedings of the 26th Conference on Uncertainty in Artificial
@@ -439,9 +419,6 @@ kbr_types <- c(
 #' Weissman, I. (1978). Estimation of parameters and large quantiles based on the k
 #' largest observations. *Journal of the American Statistical Association* 73,
 #' 812-815.
-#' @section Errors: Columns that are not those of the fit are an error of class
-#'   `kb_error_columns`, infinite values `kb_error_infinite`, arguments of
-#'   another `type` `kb_error_argument`.
 #' @examples
 #' pairs <- kbr_simulate(
 #'   function(n) matrix(rnorm(2 * n), n),

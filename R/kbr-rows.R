@@ -267,14 +267,12 @@ warn_far_rows <- function(far, lost, total) {
 #'
 #' The factors of both kernels are kept; only quantities that depend on the
 #' prior are recomputed, in O(n r^2 + r^3).
-#'
 #' @param object A fit of [kbr()].
 #' @param prior,eps,delta,normalize As in [kbr()]; omitted arguments keep their
 #'   values. `delta` is not for the method `"adjusted"`, which learns its
 #'   regression again with the weights of the prior.
 #' @param ... Not used: unknown arguments are errors.
 #' @return A fit of [kbr()].
-#' @section Errors: As in [kbr()].
 #' @examples
 #' x <- rnorm(300)
 #' fit <- kbr(x, x + 0.5 * rnorm(300))

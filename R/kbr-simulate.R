@@ -3,11 +3,9 @@
 
 #' Simulate pairs of states and observations
 #'
-#' Draws states from the prior and an observation given each state, for [kbr()]
-#' with a likelihood that can be simulated but not evaluated, as in approximate
-#' Bayesian computation. The prior of the fit is then the prior of the
-#' simulation.
-#'
+#' `kbr_simulate(prior_sampler, simulator, n)` draws states from the prior and an
+#' observation given each state, for [kbr()] with a likelihood that can be simulated
+#' but not evaluated. The prior of the fit is then the prior of the simulation.
 #' @param prior_sampler A function of the number n that returns n states: a
 #'   numeric vector, or a matrix or data frame of n rows.
 #' @param simulator A function of all states, in the form returned by
@@ -21,7 +19,6 @@
 #' @param seed A whole number, or `NULL`. With a number the result is the same
 #'   in every session and R's own generator is left untouched; with `NULL` the
 #'   random numbers come from R's generator.
-#'
 #' @param support Lower and upper bounds of the states, or `"none"`, see [kbr()].
 #'   `NULL`: found in the draws of the prior.
 #' @param rounds Number of rounds, each with a share of the n pairs. After the
@@ -29,7 +26,6 @@
 #'   `observation` may be.
 #' @param observation With several rounds: what was observed, one row with the
 #'   columns of the simulator, as in [predict.kb_kbr()].
-#'
 #' @return An object of class `kb_pairs`, for [kbr()]: a list of the numeric
 #'   matrices `x` (n x d) and `y` (n x d_y), and, where they apply: `support`;
 #'   `failed`, states for which the simulator returned missing or infinite
@@ -39,27 +35,18 @@
 #'   prior where states were drawn); `status`, `"interrupted"`. `as.data.frame()`
 #'   combines x and y.
 #' @section Rounds:
-#' After each round [kbr()] is fitted to the pairs so far. A region is found
-#' that holds all but 0.1% of the posterior, and a margin: down to a tenth of
-#' the density there, smoothed; and at least 0.2% of the prior. The next round
-#' draws states of the prior by rejection: 90% within the region, 10% anywhere.
-#' Only pairs in the last region are returned, with the weights
-#' \deqn{\Big(\sum_r \frac{n_r}{n}\big(0.1 + 0.9\,1_{R_r}(x) /
-#' \pi(R_r)\big)\Big)^{-1},}{1 / sum_r (n_r / n) (0.1 + 0.9 1(x in R_r) /
-#' pi(R_r)),}
-#' the density of the prior \eqn{\pi}{pi} relative to that of all rounds, so
-#' that the fit has the prior restricted to the region. Predict only at
-#' `observation`: elsewhere the posterior is not that of the prior. The prior's
-#' density is not needed, but many of its draws are.
-#'
-#' @section Errors: A function that does not return n rows of numbers is an
-#'   error of class `kb_error_simulator`, as are states that are not finite, and
-#'   a simulator that fails for all states; if it fails for some there is a
-#'   warning of class `kb_warning_simulator`. After an interrupt the result has
-#'   the finished batches of all rounds so far (`kb_warning_interrupted`);
-#'   `kb_error_interrupted` if there is none. An `observation` that the simulator
-#'   could not return is an error of class `kb_error_argument`, after one
-#'   simulation. Warnings of both functions are told once, with their number
+#' After each round [kbr()] is fitted to the pairs so far, and a region is found that
+#' holds all but 0.1% of the posterior, and a margin. The next round draws 90% of its
+#' states of the prior within the region, by rejection. Only pairs in the last region
+#' are returned, with the density of the prior relative to that of all rounds as
+#' their weights, so that the fit has the prior restricted to the region. Predict
+#' only at `observation`: elsewhere the posterior is not that of the prior. The
+#' article `sbi` has an example and the formula.
+#' @section Errors: `kb_error_simulator` if a function does not return n rows of
+#'   numbers, if states are not finite, or if the simulator fails for all states; if
+#'   it fails for some there is a warning (`kb_warning_simulator`).
+#'   `kb_error_argument` for an `observation` that the simulator could not return,
+#'   after one simulation. Warnings of both functions are told once
 #'   (`kb_warning_user_function`).
 #' @examples
 #' # the rate of a Poisson process from three summaries of its gaps
@@ -262,7 +249,6 @@ region_miss <- 1e-3
 region_margin <- 0.1
 
 #' Pairs simulated in rounds
-#'
 #' @param shared,support,batches As in `simulate_pairs()`.
 #' @param observation As in `kbr_simulate()`.
 #' @return Pairs in the last region, with `weights` and `rounds`.

@@ -208,11 +208,10 @@ no_bounds <- function(states) {
   )
 }
 
-#' Bounds that the draws of the prior show, (K59)
-#'
-#' The lower bound of positive columns with a long tail is 0 unless their
-#' logarithms have an edge, too.
-#' @noRd
+# Bounds that the draws of the prior show, (K59)
+#
+# The lower bound of positive columns with a long tail is 0 unless their
+# logarithms have an edge, too.
 found_support <- function(states) {
   bounds <- no_bounds(states)
   tail <- logs_learn(states)

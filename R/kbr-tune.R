@@ -2,17 +2,15 @@
 
 #' Choose bandwidths and regularisation of kernel Bayes' rule
 #'
-#' For the papers' rules, the methods `"kbr"` and `"iw"`, to reproduce or compare
-#' them. If you want a posterior, call [kbr()]: its default method, `"adjusted"`,
-#' chooses bandwidths for itself, and its intervals have the right width, which those
-#' of the papers' rules often have not, tuned or not. For state-space models see
-#' [tune_kbr_hmm()].
+#' `tune_kbr(pairs)` is for the papers' rules, the methods `"kbr"` and `"iw"`, to
+#' reproduce or compare them. If you want a posterior, call [kbr()]: its default
+#' method chooses bandwidths for itself, and its intervals have the right width,
+#' which those of the papers' rules often have not, tuned or not. For state-space
+#' models see [tune_kbr_hmm()].
 #'
-#' Blocked cross-validation over a grid: pairs are divided into `folds` blocks in the
-#' order given, each block is predicted from the others, and the setting with
-#' the smallest mean loss is fitted to all pairs. Folds are blocks, not random
-#' rows, so that neighbours in time do not predict each other.
-#'
+#' Pairs are divided into `folds` blocks in the order given, so that neighbours in
+#' time do not predict each other; each block is predicted from the others, and the
+#' setting with the smallest mean loss is fitted to all pairs.
 #' @param x,y Pairs, as in [kbr()]; or a formula and `data`; or pairs of
 #'   [kbr_simulate()].
 #' @param formula,data A formula `x1 + x2 ~ y1` and the data frame it is
@@ -32,15 +30,10 @@
 #' @param progress Show a progress bar? `NULL`: in interactive sessions. The
 #'   folds and bandwidths are divided among [workers][kb_workers].
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return List of class `kb_kbr_tuning`: `fit` ([kbr()] of all pairs with the
 #'   best setting), `table` (data frame with one line per setting: `bandwidth`,
 #'   `c0`, `loss`, `se` (of its mean over folds)), `best` (number of the line).
 #'   `predict()` uses the fit.
-#' @section Errors: As in [kbr()]. Fewer rows than folds are an error of class
-#'   `kb_error_argument`. After an interrupt the choice is among the finished
-#'   bandwidths (`kb_warning_interrupted`); if there are none, it is an error
-#'   (`kb_error_interrupted`).
 #' @examples
 #' pairs <- kbr_simulate(
 #'   function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),

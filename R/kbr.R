@@ -2,61 +2,38 @@
 
 #' Kernel Bayes' rule
 #'
-#' Computes the posterior of a state given an observation when prior and
-#' likelihood are known only through samples: pairs of states and observations,
-#' and perhaps a sample from the prior. The result is a weighted sample of
-#' states, which gives means, quantiles, modes, densities and draws. It needs no
-#' density.
-#'
+#' `kbr(pairs)` computes the posterior of a state given an observation when prior and
+#' likelihood are known only through samples: pairs of states and observations, such as
+#' those of [kbr_simulate()], and perhaps a sample from the prior. `predict(fit, y)` has
+#' the means, quantiles, modes, densities and draws of the weighted sample of states. No
+#' density is needed.
 #' @section Adjusted states:
-#' By default (`method = "adjusted"`) states move with the observation:
-#' regression adjustment of approximate Bayesian computation (Beaumont, Zhang and
-#' Balding, 2002; Blum and François, 2010), with kernels. Kernel ridge regression
-#' on the observations gives their mean m(y) and, where that helps, their
-#' standard deviation s(y). With \eqn{r_i}, the residual of pair i from a
-#' regression without it, in units of s, the posterior at y consists of the
-#' states
-#' \deqn{m(y) + s(y)\,r_i, \quad p_i(y) \propto \omega_i \exp(-|z_i - z(y)|^2 /
-#' (2 k h^2)),}{m(y) + s(y) r_i with p_i(y) ~ omega_i exp(-|z_i - z(y)|^2 /
-#' (2 k h^2)),}
-#' \eqn{\omega}{omega} the prior's weights of the pairs and z the k predicted
-#' means, or also squares, of the states, or the observation. z, h (perhaps
-#' infinite: residuals of all pairs) and whether s varies are chosen by the
-#' energy score of left-out pairs; the ridge by their squared error; the
-#' bandwidth of `kernel_y`, unless it is a number, among 1/4 to 4 median
-#' distances. States with one bound and a long tail are adjusted as logarithms;
-#' of others what lies beyond a bound is reflected there.
-#' `print()` says what was chosen, [diagnostics()][diagnostics.kb_kbr] has the
-#' scores, and [calibrate()] tests the result.
+#' By default (`method = "adjusted"`) states move with the observation: regression
+#' adjustment of approximate Bayesian computation (Beaumont, Zhang and Balding, 2002;
+#' Blum and François, 2010), with kernels. Kernel ridge regression on the
+#' observations gives their mean m(y) and, where that helps, their standard deviation
+#' s(y). With \eqn{r_i}, the residual of pair i from a regression without it, in
+#' units of s, the posterior at y consists of the states \deqn{m(y) + s(y)\,r_i,
+#' \quad p_i(y) \propto \omega_i \exp(-|z_i - z(y)|^2 / (2 k h^2)),}{m(y) + s(y) r_i
+#' with p_i(y) ~ omega_i exp(-|z_i - z(y)|^2 / (2 k h^2)),} \eqn{\omega}{omega} the
+#' prior's weights of the pairs and z the k predicted means, or also squares, of the
+#' states, or the observation. What is not given is chosen by left-out pairs:
+#' `print()` says what, [diagnostics()][diagnostics.kb_kbr] has the scores, and
+#' [calibrate()] tests the result. States with one bound and a long tail are adjusted
+#' as logarithms; of others what lies beyond a bound is reflected there.
 #'
 #' The other methods leave the states where they are and weigh them. They are the
 #' default for rotations, for kernel matrices, for fewer than 20 pairs, and if
 #' `delta`, a schedule as `eps` or `normalize = FALSE` is given.
-#'
 #' @section Bounds of the states:
 #' Means, quantiles, draws, densities and plots stay within `support`. If it is
 #' not given, the ends of each column at which the density of the states does
-#' not fall to zero are found, as those of a uniform prior. Let \eqn{w_i} be the
-#' distances of the k outermost of n states, k = min(n / 3, 200), from the next
-#' one. There is an edge if \eqn{\bar w / \max w > 1/3 + k^{-1/2} + 0.2 /
-#' k}{mean(w) / max(w) > 1/3 + 1/sqrt(k) + 0.2/k}, and the outer half and the
-#' largest gap agree: this happens with a probability of at most 1 in 100 at
-#' each end if the density there falls to zero as a straight line, and hardly
-#' ever for normal or longer tails; a uniform prior's edges are found 5 times in
-#' 10 with 100 states, 9 with 200, and 99 times in 100 with 400. A density that
-#' bends on its way to zero looks more like an edge: an end of a Beta(2, 2)
-#' distribution is taken for one in 3, 5, 4 and 1 of 100 samples of 100, 200,
-#' 500 and 2000, that of a Beta(1.5, 1.5), which rises as a root, in 10, 25, 45
-#' and 30 (`tools/bench/kbr-checks.R`). Such bounds leave out less than 1 in 100 of the
-#' prior, on average. A
-#' series that swings, as a sine, has edges, because it stays longest at its
-#' turning points. The bound is the roundest number less than \eqn{4.6 \max w /
-#' k}{4.6 max(w) / k} beyond the outermost state (where it lies with a
-#' probability of 99 in 100), or else \eqn{\max w / k}{max(w) / k} beyond. Whole
-#' numbers and points of a grid have their bounds half a step beyond. Columns of
-#' few values have none. Positive columns with a long tail stay positive.
-#' `print()` shows the bounds.
-#'
+#' not fall to zero are found, as those of a uniform prior; `print()` shows them. The
+#' bound is then just beyond the outermost state, at the roundest number there. Whole
+#' numbers and points of a grid have their bounds half a step beyond. Columns of few
+#' values have none. Positive columns with a long tail stay positive. A series that
+#' swings, as a sine, has edges, because it stays longest at its turning points. The
+#' article `sbi` says how edges are found, and how often one is missed or invented.
 #' @section The rule:
 #' With `method = "kbr"`, pairs \eqn{(X_i, Y_i)}, i = 1..n, a sample \eqn{U_j} from the
 #' prior with weights \eqn{\gamma_j}, and kernel matrices \eqn{G_X}, \eqn{G_Y} and
@@ -66,35 +43,19 @@
 #' L = \Lambda G_Y, \; \Lambda = \mathrm{diag}(\mu)}{mu = (G_X + n eps I)^-1
 #' G_XU gamma, w(y) = L (L^2 + delta I)^-1 Lambda k_Y(y), L = Lambda G_Y, Lambda
 #' = diag(mu)}
-#' (Fukumizu, Song and Gretton, 2013). The posterior's kernel mean is
-#' \eqn{\sum_i w_i(y) k_X(\cdot, X_i)}{sum_i w_i(y) k_X(., X_i)}. With
+#' (Fukumizu, Song and Gretton, 2013). With
 #' `method = "iw"` (Xu, Chen, Doucet and Gretton, 2022) \eqn{D = \max(\mu, 0)}{D
 #' = max(mu, 0)} and \eqn{w = D R (R' D R + \delta I)^{-1} \phi_Y(y)}{w = D R
 #' (R'DR + delta I)^-1 phi_Y(y)}, where R holds the features of the
-#' observations.
+#' observations. The posterior's kernel mean is
+#' \eqn{\sum_i w_i(y) k_X(\cdot, X_i)}{sum_i w_i(y) k_X(., X_i)}.
 #'
 #' **Weights of these two may be negative**: usually about half of them are, with a
-#' quarter of the absolute mass, and this does not vanish with n. They are never clipped
-#' unless you ask for it. Moments use weights divided by their sum.
-#' [diagnostics()][diagnostics.kb_kbr] reports the negative share, and whether
-#' the prior has as much influence as it should.
-#'
-#' @section Rank and cost:
-#' `rank = "full"` keeps both kernels exactly, in O(n^3). Otherwise kernels are
-#' replaced by features from pivoted incomplete Cholesky factors, G ~ RR', with
-#' at most `rank` columns: O(n r^2) once, then O(r^2) per observation for means
-#' and standard deviations, O(n r) for weights. The prior's kernel mean is
-#' projected on the features. `"auto"` is full up to n = 300; above that it
-#' stops when `tol` = 1e-6 of the kernel's trace is left, or at 500 columns. If
-#' you give `tol`, it alone decides, with no bound on the rank.
-#'
-#' @section Regularisation:
-#' `eps` and `delta` are as in the formula above, where `eps` is multiplied by
-#' n. The defaults are `eps` = 0.1 / n, `delta` = 2 `eps`, and 1e-3 for
-#' `method = "iw"`. With all features kept, the weights stop depending on the
-#' prior as `delta` goes to 0: see the diagnostics. [kbr_schedule()] has the
-#' rates with a proof of consistency; [tune_kbr()] chooses by cross-validation.
-#'
+#' quarter of the absolute mass, and this does not vanish with n. They are never
+#' clipped unless you ask for it. Moments use weights divided by their sum.
+#' [diagnostics()][diagnostics.kb_kbr] reports the negative share, and whether the
+#' prior has as much influence as it should: with all features kept, the weights stop
+#' depending on it as `delta` goes to 0.
 #' @param x The states to be inferred, one row per pair: a numeric matrix, a
 #'   data frame of numeric columns or a vector; or a formula with states on the
 #'   left and observations on the right, `x1 + x2 ~ y1 + y2`; or pairs from
@@ -112,11 +73,17 @@
 #'   sum; `NULL`: all equal), or a [kernel_mean()]. If `kernel_x` is a matrix: a
 #'   list of `gram`, the n x J kernel matrix of states and prior points (`NULL`:
 #'   the states themselves), and `weights`.
-#' @param eps,delta Regularisation, positive numbers; or [kbr_schedule()] as
-#'   `eps`, which gives both.
-#' @param rank `"auto"`, `"full"` or the largest rank.
+#' @param eps,delta Regularisation, positive numbers as in the formula; or
+#'   [kbr_schedule()] as `eps`, which gives both. The defaults are `eps` = 0.1 / n,
+#'   `delta` = 2 `eps`, and 1e-3 for `method = "iw"`. [tune_kbr()] chooses by
+#'   cross-validation.
+#' @param rank `"full"` keeps both kernels exactly, in O(n^3). A number r: features
+#'   from pivoted incomplete Cholesky factors, with at most r columns, in O(n r^2)
+#'   once, then O(r^2) per observation for means and standard deviations, O(n r) for
+#'   weights. `"auto"`: full up to n = 300; above that until `tol` = 1e-6 of the
+#'   kernel's trace is left, at most 500.
 #' @param tol `NULL`, or the share of the kernel's trace, from 0 to 1, that the
-#'   factorisation may leave unexplained.
+#'   factorisation may leave unexplained: it alone decides, with no bound on the rank.
 #' @param method `"adjusted"`, `"kbr"` or `"iw"`, see above. `NULL`: `"adjusted"`
 #'   where it is defined.
 #' @param support Lower and upper bounds of the states, two numbers for all
@@ -133,39 +100,23 @@
 #' @param scale Standardise states and observations before the kernels see
 #'   them? Results are in the units of `x`. `NULL`: `TRUE` for `"adjusted"`,
 #'   after logarithms of observations with a long tail; otherwise `FALSE`.
-#' @param na.action `"omit"` leaves rows with missing values out and says how
-#'   many, `"fail"` makes them an error. [stats::na.omit] and [stats::na.fail]
-#'   mean the same.
 #' @param seed Whole number or `NULL`, as in the other fits; recorded. Only draws
 #'   of `"adjusted"` use random numbers.
-#' @param progress As in the other fits; the rule is computed in one step.
-#' @param ... Not used: unknown arguments are errors.
-#'
-#' @return An object of class `kb_kbr` and `kb_fit`: a list of plain R data with
-#'   `settings`, `data` (`x` and `y`), `prior`, `features` (factors of both
-#'   kernels), `mu`, and `posterior` or `adjustment` (quantities used for every
-#'   observation). It can be saved and used in another session, after
-#'   `library(kernelbayes)`. Its memory is O(n r).
-#'
-#'   Methods: [`predict()`][predict.kb_kbr], [`plot()`][plot.kb_kbr],
+#' @inheritParams bark
+#' @return An object of class `kb_kbr` and `kb_fit`, with `settings`, `data` (`x` and
+#'   `y`), `prior`, `features` (factors of both kernels), `mu`, and `posterior` or
+#'   `adjustment` (quantities used for every observation), of memory O(n r), for
+#'   [`predict()`][predict.kb_kbr], [`plot()`][plot.kb_kbr],
 #'   [`update()`][update.kb_kbr] (another prior, without new factors),
 #'   [`diagnostics()`][diagnostics.kb_kbr], [calibrate()],
-#'   [prior_predictive_check()], [posterior_predictive_check()], `summary()`,
-#'   `fitted()`,
-#'   `residuals()`, [`simulate()`][simulate.kb_kbr],
-#'   [`as_draws()`][as_draws.kb_kbr], [`tidy()`][tidy.kb_kbr], `glance()`,
-#'   `augment()`, `nobs()`, `formula()`, [timings()].
-#'
+#'   [prior_predictive_check()], [posterior_predictive_check()] and other methods.
 #' @template formula-terms
-#' @section Errors:
-#' Invalid input is an error of class `kb_error` and a more specific class, e.g.
-#' `kb_error_argument`, `kb_error_outcome`, `kb_error_dimension`,
-#' `kb_error_missing`, `kb_error_infinite`, `kb_error_gram`. A rank that leaves
-#' more than 5 percent of a kernel unexplained gives a warning of class
-#' `kb_warning_rank`. Observations that are constant in fitting are told, then and
-#' where they vary in new rows, which count as having the same value
-#' (`kb_message_constant`).
-#'
+#' @section Conditions:
+#' `kb_error_outcome` for states that are no numbers, `kb_error_gram` for matrices
+#' that are no kernel matrices. A rank that leaves more than 5 percent of a kernel
+#' unexplained gives a warning (`kb_warning_rank`). Observations that are constant in
+#' fitting are told, then and where they vary in new rows, which count as having the
+#' same value (`kb_message_constant`).
 #' @references
 #' Beaumont, M. A., Zhang, W. and Balding, D. J. (2002). Approximate Bayesian
 #' computation in population genetics. *Genetics* 162, 2025-2035.
@@ -173,16 +124,12 @@
 #' Blum, M. G. B. and François, O. (2010). Non-linear regression models for
 #' approximate Bayesian computation. *Statistics and Computing* 20, 63-73.
 #'
-#' Fukumizu, K., Song, L. and Gretton, A. (2010). Kernel method for Bayesian
-#' inference. Slides, *Asian Conference on Machine Learning*.
-#'
 #' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
 #' inference with positive definite kernels. *Journal of Machine Learning
 #' Research* 14, 3753-3783.
 #'
 #' Xu, L., Chen, Y., Doucet, A. and Gretton, A. (2022). Importance weighted
 #' kernel Bayes' rule. *International Conference on Machine Learning* 39.
-#'
 #' @examples
 #' # x is standard normal, y = x + 0.7 e; at y = 1 the posterior mean is 0.67
 #' pairs <- kbr_simulate(
@@ -447,14 +394,11 @@ warn_unexplained <- function(features, arg) {
 #' n^(-max(4 alpha / 15, 4 alpha / (3 (nu + 3)))). With constants of 1 these are
 #' far too strong at practical sample sizes: the posterior stays near the prior.
 #' Use them to study the theory, with smaller constants.
-#'
 #' @param alpha Rate of the prior's kernel mean, above 0, at most 1/2.
 #' @param nu Smoothness of the conditional expectation, above 0.
 #' @param constant_eps,constant_delta Positive factors.
 #' @return An object of class `kb_kbr_schedule`, for the argument `eps` of
 #'   [kbr()].
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
 #' @references
 #' Fukumizu, K., Song, L. and Gretton, A. (2010). Kernel method for Bayesian
 #' inference. Slides, *Asian Conference on Machine Learning*.

@@ -2,14 +2,13 @@
 
 #' Kernel dimension reduction: learned summaries of observations
 #'
-#' Finds the directions of the observations that carry the information about the
-#' states, and projects on them: a few summaries, for [kbr()] and other methods
+#' `kdr(x, y)` finds the directions of the observations that carry the information about
+#' the states, and projects on them: a few summaries, for [kbr()] and other methods
 #' that suffer from many columns. Directions are those along which the kernel
 #' mean of the states given the observation changes
 #' (gradient-based kernel dimension reduction, Fukumizu and Leng, 2014), so they
 #' need not be linear predictors: a direction that only affects a variance
 #' is found, too, if there are enough pairs.
-#'
 #' @section Method:
 #' Columns are scaled. The kernel mean of the states given y is estimated by
 #' kernel ridge regression, as in [cond_embedding()]. With the gradients
@@ -20,31 +19,15 @@
 #' where \eqn{G_X} is centred. The directions are the leading `k` eigenvectors
 #' of M, orthonormal in units of the scaled columns.
 #'
-#' **Column weights.** Each of the `column_steps` multiplies every column by the
-#' root of its diagonal element of M, and begins again: the root mean square
-#' gradient along that column. Columns without information lose their
-#' influence on the kernel, and directions that few columns carry are found
-#' among many columns of noise. Steps end when they lower the error of the
-#' regression by less than 1 percent, so directions that all columns carry are
-#' not affected.
-#'
-#' **Scaling.** A column with a heavy tail, such as a summary that sometimes
-#' explodes, makes distances of points meaningless. `"normal"` replaces the
-#' values of each column by their normal scores: the map is monotone, linear
-#' between up to 200 quantiles, constant beyond the data, and so no value has
-#' more influence than a normal one. `"median"` subtracts medians, divides by
-#' median absolute deviations and limits values to \[-3, 3\]. `"sd"`
-#' standardises by means and standard deviations: directions are then linear in
-#' y, but some outliers can hide them.
-#'
-#' **Cost.** Both kernels are replaced by features from pivoted incomplete
-#' Cholesky factors of at most `rank` columns, and the mean in M is over at most
-#' `rows` rows, evenly spread: O(n rank^2) and 50 `rows` `rank` d_y per step. No
-#' n x n matrix is made. `k = "auto"` repeats the steps three times on
-#' up to 2000 rows.
-#'
-#' @param x The states, one row per pair: a numeric matrix n x d_x, a data frame
-#'   of numeric columns or a vector; or pairs of [kbr_simulate()].
+#' Each of the `column_steps` multiplies every column by the root mean square gradient
+#' along it and begins again, as long as this lowers the error of the regression by 1
+#' percent: columns without information lose their influence on the kernel. Kernels are
+#' replaced by features from pivoted incomplete Cholesky factors: O(n rank^2), and 50
+#' `rows` `rank` d_y per step. `k = "auto"` repeats the steps three times on up to 2000
+#' rows.
+#' @param x The states, one row per pair: a numeric matrix n x d_x, a data frame of
+#'   numeric columns or a vector; or pairs of [kbr_simulate()]. For `plot()` a
+#'   result.
 #' @param y The observations, one per row of `x`: a numeric matrix n x d_y, a
 #'   data frame of numeric columns or a vector.
 #' @param k The number of directions, a whole number up to d_y; or a number
@@ -59,8 +42,11 @@
 #' @param eps The regularisation, a positive number, as in
 #'   \eqn{n \epsilon}{n eps}; `NULL`: chosen at every step by generalised
 #'   cross-validation among 1e-7, ..., 1.
-#' @param scale How columns are scaled: `"normal"`, `"median"`, `"sd"` or
-#'   `"none"`; states and observations alike.
+#' @param scale How columns are scaled, states and observations alike: `"normal"`,
+#'   replaced by their normal scores (monotone, constant beyond the data), so that heavy
+#'   tails have no influence; `"median"`, medians subtracted, divided by median absolute
+#'   deviations and limited to \[-3, 3\]; `"sd"`, by means and standard deviations, so
+#'   that directions are linear in y; or `"none"`.
 #' @param column_steps The largest number of steps that weight columns, at least
 #'   0.
 #' @param direction_steps The number of steps in which the dimension is reduced
@@ -73,8 +59,7 @@
 #'   d_y columns (found by name if both have names), or a vector with one
 #'   observation (if d_y is 1, with one per element). `NULL`: those of the
 #'   pairs.
-#' @param ... Not used: unknown arguments are errors.
-#'
+#' @inheritParams label_noise
 #' @return A list of class `kb_kdr`, plain R data: `directions` (d_y x k),
 #'   `values` (all d_y eigenvalues of M, decreasing), `columns` (the root mean
 #'   square gradient along each column), `steps` (a data frame with one line per
@@ -86,24 +71,18 @@
 #'
 #'   `predict()`: the summaries, a matrix with columns `kdr1`, ..., `kdr<k>`,
 #'   without units.
-#' @section Errors:
-#' `kb_error_argument` for arguments outside their range and kernels that are
-#' not smooth; `kb_error_not_finite` for missing or infinite values;
-#' `kb_error_dimension` where numbers of rows or columns disagree;
-#' `kb_error_learn` for bandwidths to be learned.
+#' @section Errors: `kb_error_argument` also for kernels that are not smooth,
+#'   `kb_error_learn` for bandwidths to be learned.
 #' @references
 #' Fukumizu, K. and Leng, C. (2014). Gradient-based kernel dimension reduction
 #' for regression. *Journal of the American Statistical Association* 109,
 #' 359-370. \doi{10.1080/01621459.2013.838167}
 #'
-#' Zhou, J. and Fukumizu, K. (2018). Local kernel dimension reduction in
-#' approximate Bayesian computation. *Open Journal of Statistics* 8, 479-496.
-#'
 #' Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M. (2024).
 #' Mechanism for feature learning in neural networks and backpropagation-free
 #' machine learning models. *Science* 383, 1461-1467 (steps with the moment of
 #' gradients, here of columns).
-#' @seealso [plot.kb_kdr()], [kbr()].
+#' @seealso [kbr()].
 #' @examples
 #' # a state that depends on two of ten columns, whose tails are heavy
 #' set.seed(1)
@@ -114,6 +93,7 @@
 #' summary <- predict(found)
 #' plot(summary, x)
 #' fit <- kbr(x, summary)
+#' plot(found, "columns")
 #' predict(fit, predict(found, y[1:3, ]))
 #' @export
 kdr <- function(x, ...) UseMethod("kdr")
@@ -429,26 +409,13 @@ chosen_k <- function(choice, enough = 0.99) {
 
 # Plots of kdr().
 
-#' Plot directions of kernel dimension reduction
-#'
-#' @param x A result of [kdr()].
-#' @param type `"values"`: the eigenvalues of M as shares of its trace, those of
-#'   the directions in blue. `"choice"`: for `k = "auto"` the error by the
-#'   number of directions, with standard errors of the difference from the least
-#'   error.
-#'   `"columns"`: the root mean square gradient along each column, the largest
-#'   first.
+#' @rdname kdr
+#' @param type For `plot()`, which returns `x`: `"values"`, the eigenvalues of M as
+#'   shares of its trace, those of the directions in blue; `"choice"`, for `k =
+#'   "auto"` the error by the number of directions, with standard errors of the
+#'   difference from the least; `"columns"`, the root mean square gradient along each
+#'   column, the largest first.
 #' @param n The largest number of eigenvalues or columns shown, at least 1.
-#' @param ... Titles, limits and axes, see [graphics::plot.default()].
-#' @return `x`, invisibly.
-#' @section Errors: `kb_error_argument` for arguments outside their range, and
-#'   for `"choice"` where `k` was given.
-#' @examples
-#' set.seed(1)
-#' y <- matrix(rnorm(2000), 200)
-#' found <- kdr(y[, 1] * y[, 2] + 0.1 * rnorm(200), y, k = 2)
-#' plot(found)
-#' plot(found, "columns")
 #' @export
 plot.kb_kdr <- function(x, type = c("values", "choice", "columns"), n = 20,
                         ...) {

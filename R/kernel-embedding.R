@@ -6,7 +6,6 @@
 #' Gaussian kernel: fixed-point iteration. Rotations: exact. Other kernels:
 #' numerically, within a box about the points, because embeddings need not be
 #' bounded outside.
-#'
 #' @param points n x d.
 #' @param weights n numbers of any sign.
 #' @param kernel Resolved.
@@ -157,7 +156,6 @@ rotation_mode <- function(points, weights, kernel) {
 
 #' The rotation nearest to a 3 x 3 matrix M = U D V': U diag(1, 1, det(UV')) V',
 #' (K13)
-#'
 #' @param m 3 x 3, flattened by columns.
 #' @return List: `x`, flattened, and `unique`: is it the only nearest rotation?
 #' @noRd
@@ -174,25 +172,19 @@ nearest_rotation <- function(m) {
 
 #' Conditional mean embedding
 #'
-#' The kernel mean of Y given X = x, learned from pairs: weights
-#' \deqn{w(x) = (G_X + n \epsilon I)^{-1} k_X(x)}{w(x) = (G_X + n eps I)^-1
-#' k_X(x)}
-#' on the \eqn{y_i}, so that E\[f(Y) | x\] is estimated by
-#' \eqn{\sum_i w_i(x) f(y_i)}{sum_i w_i(x) f(y_i)} for any function f.
+#' `cond_embedding(x, y)` is the kernel mean of Y given X = x, learned from pairs:
+#' weights \deqn{w(x) = (G_X + n \epsilon I)^{-1} k_X(x)}{w(x) = (G_X + n eps I)^-1
+#' k_X(x)} on the \eqn{y_i}, so that E\[f(Y) | x\] is estimated by \eqn{\sum_i w_i(x)
+#' f(y_i)}{sum_i w_i(x) f(y_i)} for any function f. Weights may be negative and do
+#' not sum to one; far from the \eqn{x_i} they go to zero, and so do conditional
+#' means.
 #'
 #' `kernel_sum_rule()` is the law of total probability for kernel means: with a
 #' prior \eqn{\sum_j \gamma_j k_X(\cdot, u_j)}{sum_j gamma_j k_X(., u_j)} of X
 #' it gives the kernel mean of Y, with weights
 #' \eqn{(G_X + n \epsilon I)^{-1} G_{XU} \gamma}{(G_X + n eps I)^-1 G_XU gamma}.
-#'
-#' Weights may be negative and do not sum to one; far from the \eqn{x_i} they go
-#' to zero, and so do conditional means. They are not modified.
-#'
 #' \eqn{G_X} is replaced by \eqn{R R'}, its pivoted incomplete Cholesky factor
-#' with r columns, and \eqn{k_X(x)} by \eqn{R \phi(x)}{R phi(x)}, where
-#' \eqn{\phi(x)}{phi(x)} are the r features of x. At full rank this is exact.
-#' Time is O(n r^2 + r^3) once, memory O(n r).
-#'
+#' with r columns. Time is O(n r^2 + r^3) once, memory O(n r).
 #' @param x,y Pairs: numeric matrices n x d_x and n x d_y, one pair per row; a
 #'   vector is a matrix of one column.
 #' @param kernel_x,kernel_y Kernels, see [kb_kernels]; a bandwidth `"median"` is
@@ -213,7 +205,6 @@ nearest_rotation <- function(m) {
 #' @param prior A [kernel_mean()] of X with the kernel of `object`
 #'   (`object$kernel_x`).
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return `cond_embedding()`: a list of class `kb_cond_embedding`, plain R
 #'   data: `features` (the factor R and its pivots), `gram` (\eqn{R'R}), `x`,
 #'   `y`, `kernel_x` and `kernel_y` (their bandwidths numbers) and `eps`.
@@ -223,22 +214,14 @@ nearest_rotation <- function(m) {
 #'   a list of N kernel means of Y.
 #'
 #'   `kernel_sum_rule()`: a kernel mean of Y.
-#' @section Errors:
-#' `kb_error_argument` for arguments outside their range, no pairs and values
-#' of `f` that are not n finite numbers or rows; `kb_error_not_finite` for
-#' missing or infinite points; `kb_error_dimension` where numbers of rows or
-#' columns disagree; `kb_error_custom_kernel` where `kernel_x` is not built in;
-#' `kb_error_kernel` where the prior has another kernel; `kb_error_singular`
-#' where `eps` is too small for the equations to be solved.
+#' @section Errors: `kb_error_custom_kernel` where `kernel_x` is not built in;
+#'   `kb_error_kernel` where the prior has another kernel; `kb_error_singular` where
+#'   `eps` is too small for the equations to be solved.
 #' @references
 #' Song, L., Huang, J., Smola, A. and Fukumizu, K. (2009). Hilbert space
 #' embeddings of conditional distributions with applications to dynamical
 #' systems. *Proceedings of the 26th International Conference on Machine
 #' Learning*, 961-968. \doi{10.1145/1553374.1553497}
-#'
-#' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
-#' inference with positive definite kernels. *Journal of Machine Learning
-#' Research* 14, 3753-3783.
 #' @seealso [kernel_mean()], [bandwidth_median()].
 #' @examples
 #' geyser <- cond_embedding(

@@ -2,30 +2,18 @@
 
 #' Kernel matrix
 #'
-#' The values of a kernel between two sets of points.
-#'
-#' Built-in kernels are evaluated in C++. Their entries are bitwise
-#' reproducible: an entry does not depend on the other points it is computed
-#' with, nor on the order of its two points. With `y = NULL` the matrix is
-#' exactly symmetric and only half of it is computed.
-#'
-#' A bandwidth `"median"` is [bandwidth_median()] of `x`.
-#'
+#' `kernel_matrix(kernel, x, y)` has the values of a kernel between two sets of
+#' points. An entry does not depend on the other points it is computed with, nor on
+#' the order of its two. A bandwidth `"median"` is [bandwidth_median()] of `x`.
 #' @param kernel A kernel, see [kb_kernels].
 #' @param x,y Points: numeric matrices with one point per row and the same
 #'   number of columns; a vector is a matrix of one column. `y = NULL` means
 #'   `x`.
-#'
 #' @return The matrix of `kernel(x[i, ], y[j, ])`, `nrow(x)` x `nrow(y)`, with
 #'   the row names of `x` and of `y`.
-#'
-#' @section Errors:
-#' Points that are not numeric are an error of class `kb_error_argument`,
-#' missing or infinite points `kb_error_not_finite`, numbers of columns that
-#' disagree with each other or with the kernel `kb_error_dimension`, a custom
-#' kernel that fails or does not return the correct matrix
-#' `kb_error_custom_kernel`, and numerical overflow `kb_error_precision`.
-#'
+#' @section Errors: `kb_error_not_finite` for missing or infinite points,
+#'   `kb_error_custom_kernel` for a custom kernel that fails or does not return the
+#'   correct matrix, `kb_error_precision` for numerical overflow.
 #' @examples
 #' kernel_matrix(kernel_gaussian(1), c(a = 0, b = 1), c(0, 0.5, 1))
 #' x <- as.matrix(trees)
@@ -91,27 +79,19 @@ check_custom_value <- function(out, n, m, what) {
 
 #' Median bandwidth
 #'
-#' The median of the Euclidean distances between pairs of points, a common
-#' choice of the bandwidth of a kernel. With more than `max_rows` points it is
-#' the median over `max_rows` evenly spaced points in the order given; no random
-#' numbers are used.
-#'
+#' `bandwidth_median(x)` is the median of the Euclidean distances between pairs of
+#' points, a common choice of the bandwidth of a kernel; with more than `max_rows`
+#' points that over `max_rows` evenly spaced ones in the order given.
 #' @param x Points: a numeric matrix with one point per row; a vector is a
 #'   matrix of one column.
 #' @param max_rows The largest number of points used, at least 2.
-#'
 #' @return A positive number in the units of `x`: the median; if that is zero,
 #'   the median of the nonzero distances; if there are none (one point, or all
 #'   points equal), 1.
-#'
-#' @section Errors:
-#' As for [kernel_matrix()].
-#'
 #' @references
 #' Gretton, A., Borgwardt, K. M., Rasch, M. J., Schölkopf, B. and Smola, A.
 #' (2012). A kernel two-sample test. *Journal of Machine Learning Research*,
 #' 13, 723--773 (section 8).
-#'
 #' @examples
 #' bandwidth_median(c(0, 1, 3))
 #' kernel_gaussian(bandwidth_median(scale(trees)))
@@ -187,7 +167,6 @@ check_kernel_dimension <- function(kernel, d) {
 # `tol`.
 
 #' Features of points under a kernel, G ~ R R'
-#'
 #' @param rank `"auto"`, `"full"`, or the largest number of features. `"auto"`
 #'   is full up to 300 points; beyond, at most 500 features at the tolerance
 #'   1e-6.

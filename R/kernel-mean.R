@@ -2,42 +2,29 @@
 
 #' Kernel mean
 #'
-#' The embedding of a distribution, given by weighted points, in the Hilbert
-#' space of a kernel: the function \eqn{m = \sum_i w_i k(\cdot, x_i)}{m = sum_i
-#' w_i k(., x_i)}. With the default weights 1 / n it is the mean of the kernel
-#' over a sample. Weights may be negative and need not sum to one, as in
-#' conditional embeddings and kernel Bayes' rule.
+#' `kernel_mean(x, kernel)` is the embedding of a distribution, given by weighted
+#' points, in the Hilbert space of a kernel: the function \eqn{m = \sum_i w_i
+#' k(\cdot, x_i)}{m = sum_i w_i k(., x_i)}. With the default weights 1 / n it is the
+#' mean of the kernel over a sample. Weights may be negative and need not sum to one.
 #'
 #' `inner_product()` is the inner product of the Hilbert space, \eqn{\sum_{ij}
 #' v_i w_j k(x_i, y_j)}{sum_ij v_i w_j k(x_i, y_j)}. `mmd()` is the distance of
 #' two kernel means, the maximum mean discrepancy: the largest difference
-#' between the two expectations of a function of norm one. It is the square root
-#' of the quadratic form in the differences of weights, after points in both
-#' means are combined, so it is exactly zero for equal means. Its error is about
-#' the square root of the rounding error of that form: distances below about
-#' 1e-8 of the norms cannot be distinguished from zero.
+#' between the two expectations of a function of norm one. It is exactly zero for equal
+#' means; distances below about 1e-8 of the norms cannot be distinguished from zero.
 #'
-#' Two kernel means belong to one space only if they have the same kernel. A
-#' bandwidth `"median"` depends on the points and so differs between samples:
-#' give the second mean the kernel of the first, as in the example.
-#'
-#' Kernel matrices are evaluated by blocks of rows: memory is O(n).
-#'
-#' @param x For `kernel_mean()` the points: a numeric matrix (n x d), one point
-#'   per row; a vector is a matrix of one column. For the methods a kernel mean.
+#' Two kernel means belong to one space only if they have the same kernel: give the
+#' second mean the kernel of the first, as in the example. Memory is O(n).
+#' @param x Points, a numeric matrix (n x d) or a vector. For the methods a kernel mean.
 #' @param kernel A kernel, see [kb_kernels]; a bandwidth `"median"` is
 #'   [bandwidth_median()] of the points.
 #' @param weights `NULL` for 1 / n, or n finite numbers.
 #' @param object,a,b Kernel means.
 #' @param newdata Points, m x d, at which the embedding is evaluated; by default
 #'   its own points.
-#' @param digits Significant digits.
+#' @inheritParams label_noise
 #' @param n Number of points of the curve, or of each side of the plane;
 #'   `NULL`: 200 or 60.
-#' @param ... For `plot()` titles, limits and axes, as in
-#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
-#'   errors.
-#'
 #' @return `kernel_mean()`: a list of class `kb_kernel_mean`, plain R data:
 #'   `points` (n x d), `weights` and `kernel` (its bandwidth a number).
 #'
@@ -47,13 +34,9 @@
 #'   `mmd()`: a number, in units of the kernel and of its square root. `plot()`
 #'   draws the embedding of points of one or two columns, and returns `x`,
 #'   invisibly.
-#' @section Errors:
-#' Points that are not numeric, no points, and weights that are not n finite
-#' numbers are errors of class `kb_error_argument`; missing or infinite points
-#' `kb_error_not_finite`; numbers of columns that disagree
-#' `kb_error_dimension`; two means with different kernels `kb_error_kernel`;
-#' `kb_error_not_defined` for the mean where weights sum to zero, and for plots
-#' in three or more dimensions.
+#' @section Errors: `kb_error_kernel` for two means with different kernels;
+#'   `kb_error_not_defined` for the mean where weights sum to zero, and for plots in
+#'   three or more dimensions.
 #' @references
 #' Gretton, A., Borgwardt, K. M., Rasch, M. J., Schölkopf, B. and Smola, A.
 #' (2012). A kernel two-sample test. *Journal of Machine Learning Research* 13,
@@ -265,7 +248,6 @@ check_same_kernel <- function(first, second, of) {
 # predictions of states by kernel Bayes' rule use this file.
 
 #' Points whose weighted kernels are posteriors' kernel means
-#'
 #' @param signed The rule's weights, or those of the nearest probability?
 #' @return List of `points` (P x d), `scaled` (as their kernel sees them),
 #'   `weights` (means x P; a row is NA where weights cancelled) and `value` (P x
@@ -276,7 +258,6 @@ kernel_mean_points <- function(fit, seen, signed = TRUE) {
 }
 
 #' The mode of each mean, sought from its highest point and from its centre
-#'
 #' @param centre Means x columns of the scaled points.
 #' @return List of `x` (scaled, means x columns) and `converged`.
 #' @noRd
@@ -318,7 +299,6 @@ herded_points <- function(mean, kernel, ndraws) {
 }
 
 #' Kernel herding: the candidates that it chooses, by number
-#'
 #' @param value The embedding at the candidates.
 #' @param columns A function of i: the kernel of all candidates with candidate
 #'   i.

@@ -3,7 +3,6 @@
 #' G ~ R R'. Only the columns of the pivots are evaluated, except for custom
 #' kernels, which need all of G. Ties between residuals are broken by the data,
 #' so permuted points give the permuted result.
-#'
 #' @param kernel A kernel.
 #' @param x Points, n x d.
 #' @param rank The largest rank; NULL for n.
@@ -34,7 +33,6 @@ incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8) {
 }
 
 #' The same for a Gram matrix
-#'
 #' @param gram G: n x n, symmetric, positive semidefinite.
 #' @param x The points it belongs to, or something else that distinguishes them,
 #'   to break ties; without them the largest row sum goes first, and remaining
@@ -52,7 +50,6 @@ incomplete_cholesky_gram <- function(gram, x = NULL, rank = NULL, tol = 1e-8) {
 }
 
 #' Features of new points, phi(z) = L^-1 k(pivots, z), in rows
-#'
 #' @param ic From `incomplete_cholesky()` or `incomplete_cholesky_gram()`.
 #' @param z Points; for a Gram matrix their kernel values with all n points of
 #'   the sample, one column per point.
@@ -487,10 +484,9 @@ kdr_predict <- function(fit, z) {
   incomplete_cholesky_features(fit$features, z) %*% fit$coefficients
 }
 
-#' M, the mean over the rows of z of gradients times themselves, (K35)
-#'
-#' Targets are rotated first; those that are nearly constant are left out.
-#' @noRd
+# M, the mean over the rows of z of gradients times themselves, (K35)
+#
+# Targets are rotated first; those that are nearly constant are left out.
 gradient_moment <- function(fit, z, share = 1 - 1e-4) {
   basis <- svd(fit$coefficients, nv = 0)
   kept <- seq_len(min(share_count(basis$d^2, share), length(basis$d)))

@@ -2,23 +2,20 @@
 
 #' Choose a kernel by its evidence
 #'
-#' Computes the evidence of [kgs()] for each of several kernels, or bandwidths
-#' of the Gaussian kernel, and nuggets, and chooses those under which the labels
-#' are most probable. No hold-out data are needed: a kernel so narrow that it can
-#' produce any labels gives none of them much probability.
+#' `select_kernel(y ~ ., data)` computes the evidence of [kgs()] for each of several
+#' bandwidths of the Gaussian kernel, or kernels, and nuggets, and chooses those under
+#' which the labels are most probable. No hold-out data are needed: a kernel so narrow
+#' that it can produce any labels gives none of them much probability.
 #'
 #' The margin of the Bayes point, which the table also reports, is the smallest
 #' \eqn{y_i f(x_i) / (|w| \sqrt{k(x_i, x_i)})}{y_i f(x_i) / (|w| sqrt(k(x_i,
-#' x_i)))}: the sine of the angle by which its direction is on the right side of
-#' all labels, negative where it contradicts one. With more classes
+#' x_i)))}, negative where it contradicts a label. With more classes
 #' \eqn{y_i f(x_i)} is the difference between the label's function and the
-#' largest other, divided by sqrt(2). A large margin means a large version
-#' space, but with wrong labels only the evidence is meaningful.
-#'
+#' largest other, divided by sqrt(2). With wrong labels only the evidence is meaningful.
+#' @param x As in [kgs()]; for `plot()` the value of `select_kernel()`.
+#' @inheritParams label_noise
 #' @inheritParams kgs
 #' @inheritParams evidence.kb_kgs
-#' @param formula,data A formula such as `class ~ .` and the data frame it is
-#'   evaluated in.
 #' @param bandwidths Bandwidths of [kernel_gaussian()], positive numbers in the
 #'   units of the scaled predictors. `NULL`, without `kernels`: the median
 #'   distance times 1/8, 1/4, 1/2, 1, 2 and 4.
@@ -33,20 +30,15 @@
 #'   see [mcmc_control()]; its `checkpoint` is ignored. Their estimate of the
 #'   noise sets the range of costs for the evidence.
 #' @param warmup,iter,chains,volume As in [`evidence()`][evidence.kb_kgs].
-#' @param seed Whole number that determines all chains; `NULL` takes one from
-#'   R's generator.
-#'
 #' @return An object of class `kb_kernel_selection`, a list:
 #' * `kernel`, `nugget`: those of highest evidence, the kernel without the bias,
 #'   to give to [kgs()]; its bandwidth is a number.
-#' * `table`: data frame with one row per kernel and nugget, kernels in the
-#'   order given: `kernel` (as text), `bandwidth` (`NA` if it is not one
-#'   number), `nugget` (`NA` if it is learned), `log_evidence` and `mc_se` in
-#'   nats, `probability` (of the row, with equal prior probabilities),
-#'   `rate_mode` (rate of wrong labels with the highest evidence; `NA` with
-#'   `"leapfrog"`), `log_volume` (of the version space, `-Inf` if no draw
-#'   reached it, `NA` without `volume` and with `"leapfrog"`) and `margin` of
-#'   the Bayes point (`NA` if there is none).
+#' * `table`: data frame with one row per kernel and nugget: `kernel` (as text),
+#'   `bandwidth` (`NA` if it is not one number), `nugget` (`NA` if it is learned),
+#'   `log_evidence` and `mc_se` in nats, `probability` (of the row, with equal prior
+#'   probabilities), `rate_mode` (rate of wrong labels with the highest evidence),
+#'   `log_volume` (of the version space, `-Inf` if no draw reached it) and `margin` of
+#'   the Bayes point; `NA` where it is not known.
 #' * `best`: the row of `kernel` and `nugget`.
 #' * `kernels`, `evidences`: lists, one element per row.
 #' * `seed`.
@@ -55,9 +47,7 @@
 #' kernels follow one after the other.
 #' @section Errors: As in [kgs()] and [`evidence()`][evidence.kb_kgs];
 #'   `kb_error_not_separable` if no label can be wrong (`noise = 0`) and no
-#'   kernel has a direction without errors. An interrupt gives a warning
-#'   (`kb_warning_interrupted`) and the choice among the finished kernels; if
-#'   there is none, an error (`kb_error_interrupted`).
+#'   kernel has a direction without errors.
 #' @examples
 #' moons <- sim_moons(40, flips = 0.1, seed = 1)
 #' chosen <- select_kernel(y ~ x1 + x2, moons,
@@ -351,22 +341,10 @@ print.kb_kernel_selection <- function(x, digits = 3, ...) {
 
 # Plots ------------------------------------------------------------------------
 
-#' Plot the evidence of kernels
-#'
-#' @param x The value of [select_kernel()].
-#' @param type `"evidence"`: log evidence against the bandwidth (or the number
-#'   of the row, where there are other kernels or several nuggets), with bars of
-#'   two standard errors; `"margin"`: against the margin of the Bayes point,
-#'   rows by their numbers.
-#' @param ... Titles, limits and axes, as in [graphics::plot.default()]; others
-#'   are errors.
-#' @return `x`, invisibly.
-#' @examples
-#' moons <- sim_moons(40, flips = 0.1, seed = 1)
-#' chosen <- select_kernel(y ~ x1 + x2, moons,
-#'   bandwidths = c(0.1, 0.5, 2), iter = 200, chains = 2, seed = 1
-#' )
-#' plot(chosen, type = "margin")
+#' @rdname select_kernel
+#' @param type For `plot()`: `"evidence"`, log evidence against the bandwidth (or the
+#'   number of the row, where there are other kernels or several nuggets), with bars
+#'   of two standard errors; `"margin"`, against the margin of the Bayes point.
 #' @export
 plot.kb_kernel_selection <- function(x, type = c("evidence", "margin"), ...) {
   draw_picture(selection_picture(x, type), x, ...)

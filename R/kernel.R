@@ -29,24 +29,16 @@
 #' \eqn{w / \sqrt{2}}.
 #'
 #' `kernel_rotation()` is for rotations: each point is a 3 x 3 rotation matrix,
-#' flattened by columns to 9 columns. It is the linear kernel of the flattened
-#' matrices, so it has rank 9 and is not characteristic: an embedding with it
-#' keeps only the mean of the matrices. It is \eqn{\mathrm{Tr}(A B')}{Tr(A B')};
-#' \eqn{\mathrm{Tr}(A B)}{Tr(A B)}, sometimes given instead, is not positive
-#' definite.
-#'
-#' `kernel_custom()` evaluates an R function by block. The function must be
-#' positive semidefinite; [srvm()] checks that at the training rows.
-#' [bark()] has no argument `kernel`: it needs scales and their derivatives.
-#'
-#' @param bandwidth The bandwidth \eqn{b}, in the units of the points: a
-#'   positive number for all columns, a vector with one positive number for each
-#'   column, or, except in `kernel_periodic()`, where it has no unit,
-#'   `"median"`: [bandwidth_median()] of the points, computed when the data are
-#'   known. For [srvm()] and [kgs()] also `"learn"`: an average over bandwidths
-#'   around that median; and `"ard"`: a bandwidth for each column, all learned.
-#'   For [kgs()] also `"evidence"`: the most probable bandwidth, found before
-#'   the chains start.
+#' flattened by columns to 9 columns. An embedding with it keeps only the mean of the
+#' matrices. `kernel_custom()` evaluates an R function by block. The function must be
+#' positive semidefinite; [srvm()] checks that at the training rows. [bark()] has no
+#' argument `kernel`: it needs scales and their derivatives.
+#' @param bandwidth The bandwidth \eqn{b}, in the units of the points: a positive
+#'   number, one for each column, or `"median"`: [bandwidth_median()] of the points
+#'   (not in `kernel_periodic()`, where it has no unit). For [srvm()] and [kgs()]
+#'   also `"learn"`: an average over bandwidths around that median; and `"ard"`: a
+#'   bandwidth for each column, all learned. For [kgs()] also `"evidence"`: the most
+#'   probable one.
 #' @param nu The smoothness, 1/2, 3/2 or 5/2.
 #' @param alpha The shape \eqn{\alpha}, a positive number; the Gaussian kernel
 #'   is its limit at infinity.
@@ -57,26 +49,15 @@
 #' @param value The value of the constant kernel, a number of at least 0.
 #' @param f A function of two numeric matrices `x` (n x d) and `y` (m x d),
 #'   points in rows, that returns the n x m matrix of the kernel's values.
-#'
 #' @return An object of classes `kb_kernel_<type>` and `kb_kernel`: a list of
 #'   plain R data.
-#'
-#' @section Errors:
-#' An argument outside its range is an error of class `kb_error_argument`;
-#' operators other than `+` and `*` are errors of class `kb_error_operator`;
-#' `bandwidth = "learn"` or `"ard"` anywhere but in [srvm()] and [kgs()] is an
-#' error of class `kb_error_learn`.
-#'
+#' @section Errors: `kb_error_operator` for operators other than `+` and `*`;
+#'   `kb_error_learn` for `bandwidth = "learn"` or `"ard"` anywhere but in [srvm()] and
+#'   [kgs()].
 #' @references
 #' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for
 #' Machine Learning*, chapter 4. MIT Press.
-#'
-#' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
-#' inference with positive definite kernels. *Journal of Machine Learning
-#' Research*, 14, 3753--3783 (the kernel of rotations).
-#'
 #' @seealso [kernel_matrix()] to evaluate a kernel, [bandwidth_median()].
-#'
 #' @examples
 #' kernel_gaussian(2)
 #' k <- kernel_gaussian(c(1, 3)) + 0.5 * kernel_linear()
@@ -394,39 +375,27 @@ kernel_widen <- function(kernel, factor) {
 
 #' Several kernels in one model
 #'
-#' A dictionary of kernels for [srvm()]: each centre of the model has one of
-#' them, so that one function can be smooth in one place and wiggly in another,
-#' or a line plus bumps.
+#' `srvm(y ~ x, data, kernel = kernel_dictionary(k1, k2))`: each centre of the model has
+#' one of the kernels, so that one function can be smooth in one place and wiggly in
+#' another, or a line plus bumps.
 #'
 #' With kernels \eqn{K_1, \dots, K_H} a candidate is a pair of a row and a
 #' kernel, and the model is
 #' \deqn{y_s = \beta_0 + \sum_{(j, h) \in S} \beta_{jh} K_h(x_s, x_j) +
-#'   \epsilon_s.} Everything else is as with one kernel, see [srvm()]: in
-#'   [srvm_prior()] the number of candidates is H times that of distinct rows,
-#'   every set of k of them is equally likely, and all coefficients have the
-#'   same variance. So bring kernels with very different values, such as
+#'   \epsilon_s.} Every set of k candidates is equally likely, and all coefficients have
+#'   the same variance. So bring kernels with very different values, such as
 #'   [kernel_polynomial()] far from 0 and [kernel_gaussian()], to one scale, as
 #'   in `0.1 * kernel_polynomial()`.
 #'
-#' By contrast, a list of kernels, `kernel = list(k1, k2)`, averages over models
-#' with one kernel each, so that every function uses only one kernel; with a
-#' dictionary a single function may use both. In the sum `k1 + k2` both kernels
-#' have the same centres and coefficients. [evidence()] compares the three.
-#'
-#' When a row arrives, its H candidates are considered one after the other, each
-#' joining or not; a step costs about H times as much as with one kernel.
-#' Dictionaries work with the `"adapted"` proposal and with `method = "mcmc"`,
-#' with every response and every memory (`srvm_memory(candidates = )` counts
-#' rows).
-#'
+#' By contrast, a list of kernels averages over models with one kernel each, and in the
+#' sum `k1 + k2` both kernels have the same centres and coefficients. [evidence()]
+#' compares the three. A step costs about H times as much as with one kernel.
+#' [kb_combinations] says with which proposals they work.
 #' @param ... Kernels, see [kb_kernels], at least one, all built in. A bandwidth
 #'   `"learn"` means the five kernels described in [srvm()], all of which enter.
 #'   Kernels that are identical once the bandwidths are known enter only once.
 #' @return An object of class `kb_kernel_dictionary`: a list of plain R data. It
 #'   is not a kernel: only `srvm(kernel = )` accepts it.
-#' @section Errors: `kb_error_argument` for arguments that are not kernels, for
-#'   two equal kernels, and in [srvm()] for a dictionary in a list of kernels or
-#'   with another proposal.
 #' @seealso [kernel_posterior()] for the share of each kernel, [inclusion()].
 #' @examples
 #' kernel_dictionary(kernel_gaussian(0.1), kernel_gaussian(1), kernel_linear())

@@ -2,9 +2,8 @@
 
 #' Choose points to label
 #'
-#' Scores the rows of a pool of unlabelled points by how informative their
-#' labels would be, and chooses the best, one at a time.
-#'
+#' `acquire(fit, pool, n = 3)` scores the rows of a pool of unlabelled points by how
+#' informative their labels would be, and chooses the best, one at a time.
 #' @section The criteria:
 #' All increase with the uncertainty of a label. With p the probabilities of a
 #' point's recorded label and H the entropy, in nats:
@@ -17,18 +16,14 @@
 #'
 #' Without a nugget and with one noise rate for all classes, the first two
 #' differ by a constant and choose the same points.
-#'
 #' @section Diverse batches:
-#' With `diverse = TRUE` the points already chosen are taken into account: a
-#' point's score is multiplied by the share of the variance of its label's
-#' probability that would remain given recorded labels of the chosen points, in
-#' the Gaussian approximation to joint draws of all labels (as in [transduce()],
-#' from at most 1000 draws). This maximises, step by step, the determinant of
-#' the scores times the labels' correlations (Kulesza and Taskar, 2012), a cheap
-#' substitute for the joint information of Kirsch and others (2019). A point
-#' that equals a chosen one has score 0. Only the `max(1000, n)` rows with the
+#' With `diverse = TRUE` the points already chosen are taken into account: a point's
+#' score is multiplied by the share of the variance of its label's probability that
+#' would remain given recorded labels of the chosen points, in the Gaussian
+#' approximation to joint draws of all labels (as in [transduce()], from at most 1000
+#' draws; Kulesza and Taskar, 2012). This is a cheap substitute for the joint
+#' information of Kirsch and others (2019). Only the `max(1000, n)` rows with the
 #' best individual scores can be chosen.
-#'
 #' @param fit A fit of [kgs()].
 #' @param pool Unlabelled points: predictors in the shape that the fit was
 #'   given. Rows with missing values are never chosen.
@@ -38,18 +33,10 @@
 #' @param complement Include the variance of f at a new point given its values
 #'   at training points, see [predict.kb_kgs()]?
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return A data frame with `n` rows in the order of choice: `row`, the number
 #'   of the row in `pool`, and `score`, in non-increasing order; with `diverse`
 #'   the reduced score when the row was chosen.
-#' @section Errors:
-#' As in [`predict()`][predict.kb_kgs]; `kb_error_not_defined` for fits of other
-#' engines.
 #' @references
-#' Freund, Y., Seung, H. S., Shamir, E. and Tishby, N. (1997). Selective
-#' sampling using the query by committee algorithm. *Machine Learning* 28,
-#' 133-168.
-#'
 #' Houlsby, N., Huszar, F., Ghahramani, Z. and Lengyel, M. (2011). Bayesian
 #' active learning for classification and preference learning.
 #' arXiv:1112.5745.

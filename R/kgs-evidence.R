@@ -3,37 +3,25 @@
 
 #' Evidence of Bayesian kernel classification
 #'
-#' Computes the log probability of a fit's labels with the direction integrated
-#' out: for every rate q of wrong labels, and with q integrated out. Use it to
-#' compare kernels, biases and nuggets, see [select_kernel()].
+#' `evidence(fit)` is the log probability of a fit's labels with all that is learned
+#' integrated out. Use it to compare kernels, biases and nuggets, see [select_kernel()].
 #'
-#' The likelihood of a direction depends only on the number e of wrong labels.
-#' With g(e) the prior probability of directions that make e errors among m
-#' labels,
-#' \deqn{p(D | q) = \sum_e g(e) (q / (C - 1))^e (1 - q)^{m - e}}{p(D | q) =
-#' sum_e g(e) (q / (C - 1))^e (1 - q)^(m - e)} with C classes: one density of
-#' states gives the evidence for all q. At q = 0 it is g(0), the volume of the
-#' version space as a share of the sphere.
+#' For fits of `method = "leapfrog"`, the default, it is computed from their draws by
+#' bridge sampling (Meng and Wong, 1996), with a normal proposal that the first
+#' halves of the chains determine. They have `log_evidence`, `mc_se`, `replicates`
+#' (of each chain), `pac_bayes` and `note` only, and take class rates.
 #'
-#' The density is estimated from chains at several costs of an error, from 0,
-#' where directions are drawn from the prior, to a cost at which hardly any
-#' avoidable error is left; neighbours exchange their states. The
-#' multi-histogram equations (Ferrenberg and Swendsen, 1989) combine all their
-#' numbers of errors into one density of states. With two classes the opposite
-#' of each direction is also used. A short run chooses the costs such that
-#' neighbours overlap.
-#'
-#' Fits of `method = "leapfrog"` have no ladder. Their evidence, with all that
-#' is learned integrated out (nugget, rates, bandwidths), is computed from their
-#' draws by bridge sampling (Meng and Wong, 1996), with a normal proposal that
-#' the first halves of the chains determine. They have
-#' `log_evidence`, `mc_se` (by jackknife over 5 stretches of each chain),
-#' `replicates` (of each chain), `pac_bayes` and `note` only, and take class
-#' rates.
-#'
-#' The chains use the fit's sampler, but `"hmc"` (above 2500 rows
-#' `"coordinate"`) instead of `"block"`, which also draws the nugget's features.
-#'
+#' For other fits new chains run. The likelihood of a direction depends only on the
+#' number e of wrong labels. With g(e) the prior probability of directions that make
+#' e errors among m labels, \deqn{p(D | q) = \sum_e g(e) (q / (C - 1))^e (1 - q)^{m -
+#' e}}{p(D | q) = sum_e g(e) (q / (C - 1))^e (1 - q)^(m - e)} with C classes: one
+#' density of states gives the evidence for all q. At q = 0 it is g(0), the volume of
+#' the version space as a share of the sphere. The density is estimated from chains
+#' at several costs of an error, from 0, where directions are drawn from the prior,
+#' to a cost at which hardly any avoidable error is left; neighbours exchange their
+#' states (multi-histogram equations of Ferrenberg and Swendsen, 1989). The chains
+#' use the fit's sampler, but `"hmc"` (above 2500 rows `"coordinate"`) instead of
+#' `"block"`.
 #' @param object A fit of [kgs()]. Its own chains are not used, except without
 #'   `volume` for the range of costs.
 #' @param n_temps Number of costs above 0, at least 1. `NULL`: enough for
@@ -48,11 +36,8 @@
 #'   overlap, chains at the high costs needed for it take most of the time.
 #'   `FALSE`: costs end where rates of wrong labels are too small to be likely
 #'   under the fit.
-#' @param seed Whole number that determines the chains; `NULL` takes one from
-#'   R's generator.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param ... Not used: unknown arguments are errors.
-#'
+#' @inheritParams label_noise
+#' @inheritParams bark
 #' @return A list of class `kb_evidence_kgs` and `kb_evidence`, as of
 #'   [evidence()]:
 #' * `log_evidence`: log probability of the labels at the rows of the fit, with
@@ -67,39 +52,28 @@
 #'   without `volume`) and `mc_se`.
 #' * `rate_mode`: the rate at which the labels are most probable.
 #' * `log_g`: log g(e) for e = 0, ..., m, `-Inf` where never seen.
-#' * `levels`: data frame with one row per cost: `beta`, the mean number of
-#'   `errors` there, and `swapped`, the fraction of iterations in which it
-#'   exchanged its state with the next (at best 1/2, `NA` for the last).
+#' * `levels`: data frame with one row per cost: `beta`, the mean number of `errors`,
+#'   and `swapped`, the fraction of iterations in which it exchanged its state with
+#'   the next.
 #' * `noise`, `classes`: the prior of q and the number of classes.
-#' * `pac_bayes`: data frame of one row, the PAC-Bayes bound (Seeger, 2002):
-#'   with probability `confidence` over samples of as many rows, the classifier
-#'   of a random draw gets at most the share `bound` of new labels wrong,
-#'   whatever their distribution. It follows from the share of training labels
-#'   that it gets wrong, `errors`, and from the `divergence` of the posterior
-#'   from the prior in nats, which the evidence gives. Of the rates in `path` the
-#'   one with the best bound is taken, at a price in confidence. It assumes that
-#'   neither the kernel nor the rates in `q` were chosen by looking at the data;
-#'   bandwidths from the median distance, and the points that span the features,
-#'   depend on them slightly. `NULL` without `path`, and with weights.
+#' * `pac_bayes`: data frame of one row, the PAC-Bayes bound (Seeger, 2002): with
+#'   probability `confidence` over samples of as many rows, the classifier of a
+#'   random draw gets at most the share `bound` of new labels wrong, whatever their
+#'   distribution; `errors` is its share of training labels, `divergence` that of the
+#'   posterior from the prior in nats. It assumes that neither the kernel nor the
+#'   rates in `q` were chosen by looking at the data. `NULL` without `path`, and with
+#'   weights.
 #' * `status`: `"complete"` or `"interrupted"`.
 #' * `note`: `NULL`, or a caution: ladders that differ by more than `mc_se`
 #'   suggests, or no direction without errors.
-#' @section Errors: With a rate for each class, [noise_class()], the likelihood
-#'   is not one of the number of errors: `kb_error_not_defined`. If ladders are
-#'   too short or costs too few to tell (`kb_error_overlap`), more of them are
-#'   needed. An interrupt gives a warning (`kb_warning_interrupted`) and the
-#'   evidence from the iterations so far, since ladders advance together. If
-#'   there are fewer than 20 after the warmup, it is an error
-#'   (`kb_error_interrupted`).
+#' @section Errors: `kb_error_not_defined` with a rate for each class,
+#'   [noise_class()], if there is a ladder; `kb_error_overlap` if ladders are too
+#'   short or costs too few. An interrupt gives the evidence from the iterations so
+#'   far, if there are 20 after the warmup.
 #' @references
 #' Ferrenberg, A. M. and Swendsen, R. H. (1989). Optimized Monte Carlo data
 #' analysis. *Physical Review Letters* 63, 1195-1198.
 #' \doi{10.1103/PhysRevLett.63.1195}
-#'
-#' Graepel, T. and Herbrich, R. (2001). The kernel Gibbs sampler. *Advances in
-#' Neural Information Processing Systems* 13.
-#'
-#' Maurer, A. (2004). A note on the PAC Bayesian theorem. arXiv:cs/0411099.
 #'
 #' Meng, X.-L. and Wong, W. H. (1996). Simulating ratios of normalizing
 #' constants via a simple identity. *Statistica Sinica* 6, 831-860.
@@ -111,13 +85,8 @@
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
 #' evidence(fit, seed = 1)
 #' # Of the model without a nugget, for every rate of wrong labels:
-#' fit <- kgs(y ~ x1 + x2, moons,
-#'   kernel = kernel_gaussian(0.5), nugget = 0, seed = 1
-#' )
-#' z <- evidence(fit, chains = 2, iter = 200, seed = 1)
-#' z
-#' z$rate_mode
-#' plot(z)
+#' fit <- kgs(y ~ x1 + x2, moons, nugget = 0, seed = 1)
+#' plot(evidence(fit, chains = 2, iter = 200, seed = 1))
 #' @export
 evidence.kb_kgs <- function(object, n_temps = NULL, warmup = 100, iter = 500,
                             chains = 4, q = NULL, volume = TRUE, seed = NULL,
@@ -339,22 +308,9 @@ print.kb_evidence_kgs <- function(x, digits = 4, ...) {
 
 # The evidence of kgs() against the rate of wrong labels.
 
-#' Plot the evidence against the label noise
-#'
-#' The log evidence at each rate q of wrong labels and, in a second panel, the
-#' posterior density of q under the fit's prior. The rate with the highest
-#' evidence, or the known rate, is marked.
-#'
-#' @param x The value of [`evidence()`][evidence.kb_kgs] of a fit of [kgs()].
-#' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
-#'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
-#' @return `x`, invisibly.
-#' @examples
-#' moons <- sim_moons(40, flips = 0.1, seed = 1)
-#' fit <- kgs(y ~ x1 + x2, moons,
-#'   kernel = kernel_gaussian(0.5), nugget = 0, seed = 1
-#' )
-#' plot(evidence(fit, chains = 2, iter = 200, seed = 1))
+#' @rdname evidence.kb_kgs
+#' @param x For `plot()`, which shows the log evidence at each rate q and the posterior
+#'   density of q, with the rate of the highest evidence: the value of `evidence()`.
 #' @export
 plot.kb_evidence_kgs <- function(x, ...) {
   draw_picture(evidence_kgs_picture(x), x, ...)
@@ -508,7 +464,6 @@ pilot_costs <- function(m, top, steps = 30) {
 #' is about d times the standard deviation of the errors, so that it adds up
 #' along the ladder; at a distance of 0.7 neighbours accept 60 percent of
 #' exchanges.
-#'
 #' @param beta,errors Costs of a pilot run, increasing, and its mean errors.
 #' @param steps Number of steps, or NULL: as many as make each at most `step`.
 #' @noRd

@@ -11,14 +11,10 @@
 #' point of the first class is labelled as the second, and the reverse; both
 #' have Beta(a, b) priors, and their sum is below 1. A number instead of a prior
 #' is a known q.
-#'
 #' @param a,b Positive numbers, the parameters of the Beta distribution. The
 #'   defaults are uniform.
-#'
 #' @return An object of class `kb_noise_beta` or `kb_noise_class`, and
 #'   `kb_label_noise`.
-#' @section Errors: Numbers that are not positive and finite are an error of
-#'   class `kb_error_argument`.
 #' @examples
 #' noise_beta(1, 9)
 #' noise_class()
@@ -96,14 +92,10 @@ print.kb_label_noise <- function(x, ...) {
 
 #' Probability that each label is wrong
 #'
-#' The posterior probability that each training label is flipped, i.e. that the
-#' observed label is not the class given by f.
-#'
-#' Labels deep in the other class have a probability near 1, labels far from all
-#' others near 0; near the boundary a label is uncertain evidence. With a
-#' `nugget` the class of a row is the sign of f plus a term specific to the row,
-#' so that a label may be surprising without being wrong.
-#'
+#' `label_noise(fit)` has the posterior probability that each training label is
+#' wrong: near 1 for labels deep in the other class, near 0 for those far from all
+#' others. With a `nugget` the class of a row is the sign of f plus a term specific
+#' to the row, so that a label may be surprising without being wrong.
 #' @param object A fit of [kgs()].
 #' @param x An object of class `kb_label_flips`.
 #' @param n The number of rows shown, the most suspicious first.
@@ -111,14 +103,11 @@ print.kb_label_noise <- function(x, ...) {
 #' @param ... For `plot()` titles, limits and axes, as in
 #'   [graphics::plot.default()]; otherwise not used: unknown arguments are
 #'   errors.
-#'
 #' @return A data frame of class `kb_label_flips` with one line per training
 #'   row, in the order given (without omitted rows): `row`, `label` (a factor)
 #'   and `probability`, the share of the draws in which the label is wrong. The
 #'   sum over the rows is the posterior mean of the number of wrong labels.
 #'   `plot()` draws one bar per row and returns `x`, invisibly.
-#' @section Errors: `kb_error_not_defined` for other objects, and for a fit that
-#'   was stopped before its first draw.
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1, truth = TRUE)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
@@ -214,31 +203,22 @@ flips_picture <- function(x, n = 30) {
 
 #' Error rate among decided rows
 #'
-#' A classifier that may leave rows undecided makes fewer errors on the others.
-#' The curve covers all thresholds for the largest probability of a true class:
-#' rows below the threshold are left undecided, see `threshold` of
-#' [predict.kb_kgs()].
-#'
-#' @param object A fit of [kgs()].
+#' `reject_curve(fit, newdata)`: a classifier that may leave rows undecided makes
+#' fewer errors on the others. Rows below a threshold for the largest probability of
+#' a true class are left undecided, see `threshold` of [predict.kb_kgs()].
+#' @inheritParams label_noise
 #' @param newdata New rows, in the form given to the fit. Missing: the training
 #'   rows, whose labels the fit has already used.
 #' @param newy The classes of `newdata`; formula fits take them from `newdata`.
 #'   Rows with missing values are dropped.
 #' @param complement See [predict.kb_kgs()].
 #' @param x An object of class `kb_reject_curve`.
-#' @param digits Number of significant digits.
-#' @param ... For `plot()` titles, limits and axes, as in
-#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
-#'   errors.
-#'
 #' @return A data frame of class `kb_reject_curve` with one line for each value
 #'   of the largest probability among the rows, starting with the most certain:
 #'   `coverage`, the share of the rows that are decided; `error`, the share of
 #'   these whose class differs from the label as given; `threshold`. `print()`
 #'   shows the coverages just above 10%, 20%, ...; `plot()` draws the curve and
 #'   returns `x`, invisibly.
-#' @section Errors: `kb_error_not_defined` for other objects; `kb_error_outcome`
-#'   if there is no complete row; and those of [predict.kb_kgs()].
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)

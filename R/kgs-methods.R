@@ -81,18 +81,30 @@ describe_noise <- function(x, show) {
 
 # Summary ----------------------------------------------------------------------
 
-#' Summary of Bayesian kernel classification
+#' Summary, coefficients and log likelihood of a kgs fit
 #'
+#' `summary(fit)` has the parameters and the labels that are most likely wrong.
 #' @param object A fit of [kgs()].
 #' @param level Probability of the intervals.
 #' @param ... Not used: unknown arguments are errors.
-#' @return A list of class `summary.kb_kgs`: `fit`, `level`, `parameters` (as
+#' @return
+#' * `summary()`: a list of class `summary.kb_kgs`: `fit`, `level`, `parameters` (as
 #'   [tidy()][tidy.kb_kgs]), `confusion` (table of the training labels by the
 #'   most probable class), `label_noise` (see [label_noise()]), `diagnostics`.
+#' * `coef()`: a vector named by training rows (with more than two classes a matrix,
+#'   one column per class): f at the Bayes point is the sum of coefficients
+#'   times the kernel, its bias included, with these rows, see [bayes_point()].
+#'   At high rank only their sum is meaningful.
+#' * `logLik()`: the log likelihood of the training labels, including wrong ones,
+#'   under the posterior predictive probabilities; `df` is the dimension of the
+#'   span's sphere plus the number of learned rates. To compare models use
+#'   `evidence()`.
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
 #' summary(fit)
+#' head(coef(fit))
+#' logLik(fit)
 #' @export
 summary.kb_kgs <- function(object, level = 0.9, ...) {
   object <- checked_fit(object, ...)
@@ -125,21 +137,7 @@ print.summary.kb_kgs <- function(x, digits = 3, ...) {
 
 # Methods of stats -------------------------------------------------------------
 
-#' Log likelihood of the labels
-#'
-#' The log likelihood of the training labels, including wrong ones, under the
-#' posterior predictive probabilities. The log likelihood of each draw is
-#' `log_lik` in [as_draws()][as_draws.kb_kgs].
-#'
-#' @param object A fit of [kgs()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return An object of class `logLik`; `df` is the dimension of the span's
-#'   sphere plus the number of learned rates, without allowance for the prior.
-#'   To compare models use `evidence()`.
-#' @examples
-#' moons <- sim_moons(80, flips = 0.1, seed = 1)
-#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
-#' logLik(fit)
+#' @rdname summary.kb_kgs
 #' @export
 logLik.kb_kgs <- function(object, ...) {
   object <- checked_fit(object, ...)
@@ -151,20 +149,7 @@ logLik.kb_kgs <- function(object, ...) {
   )
 }
 
-#' Coefficients of the Bayes point
-#'
-#' @param object A fit of [kgs()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return A vector named by training rows (with more than two classes a matrix,
-#'   one column per class): f at the Bayes point is the sum of coefficients
-#'   times the kernel, its bias included, with these rows, see [bayes_point()].
-#'   The rows are those that span the features (the first of equal rows). At
-#'   high rank they are nearly collinear: individual coefficients are then
-#'   large, and only their sum is meaningful.
-#' @examples
-#' moons <- sim_moons(80, flips = 0.1, seed = 1)
-#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
-#' head(coef(fit))
+#' @rdname summary.kb_kgs
 #' @export
 coef.kb_kgs <- function(object, ...) {
   object <- checked_fit(object, ...)
@@ -291,22 +276,20 @@ count_log <- function(n, p) ifelse(n == 0, 0, n * log(p))
 
 #' Plots of Bayesian kernel classification
 #'
+#' `plot(fit)` shows classes over the plane, with boundaries and the rows.
 #' @param x A fit of [kgs()].
 #' @param type What to draw:
-#' * `"boundary"`: with one predictor the probabilities of the true class along
-#'   it; otherwise, over the plane of two predictors (all others at their
-#'   median or most frequent level), the most probable true class in its colour, fainter
-#'   if less certain, and the boundary between classes (for two classes with dotted
-#'   lines where its probability is 0.1 and 0.9). Points are the training rows;
-#'   a circle marks labels that are more likely wrong than right.
+#' * `"boundary"`: with one predictor the probabilities of the true class along it;
+#'   otherwise, over the plane of two predictors (all others at their median or most
+#'   frequent level), the most probable true class in its colour, and the boundary
+#'   between classes. A circle marks labels that are more likely wrong than right.
 #' * `"reject"`: error rate among the decided rows against their share, see
 #'   [reject_curve()].
 #' * `"noise"`: the labels most likely wrong, see [label_noise()].
 #' * `"trace"`: number and rate of wrong labels at each kept iteration, one line
 #'   per chain (with [noise_class()] both rates; f at a row if the rate is
-#'   known). The warmup is not kept; the axis begins after it.
-#' * `"trace_density"`: the same, with the distribution of each chain's draws
-#'   beside it: shares of whole numbers, kernel density estimates of others.
+#'   known); the axis begins after the warmup.
+#' * `"trace_density"`: the same, with the distribution of each chain's draws beside it.
 #' * `"f"`: f with a credible band along a single predictor, for two classes; f
 #'   at the training rows in increasing order with credible intervals otherwise,
 #'   with more than two classes f of the first.
@@ -321,9 +304,7 @@ count_log <- function(n, p) ifelse(n == 0, 0, n * log(p))
 #' @param level Probability inside bands and intervals, for `"f"`.
 #' @param n Number of points of a curve; `NULL`: 200. For a plane along each
 #'   side; `NULL`: 70.
-#' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
-#'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
-#'
+#' @inheritParams plot.kb_srvm
 #' @details Curves and planes average over at most 400 draws.
 #' @return `x`, invisibly.
 #' @examples

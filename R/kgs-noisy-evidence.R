@@ -132,8 +132,7 @@ noisy_columns <- function(fit) {
   list(s = s, rates = rates, own = length(s) + length(rates) + seq_len(own))
 }
 
-#' From the line to log s, rates and logarithms of inverse bandwidths
-#' @noRd
+# From the line to log s, rates and logarithms of inverse bandwidths
 noisy_parameters <- function(fit, at) {
   columns <- noisy_columns(fit)
   n <- nrow(at)

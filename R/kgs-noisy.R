@@ -9,23 +9,17 @@ learns_nugget <- function(settings) identical(settings$nugget, "learn")
 
 #' Priors of the nugget and of bandwidths of [kgs()]
 #'
-#' Used where they are learned: `nugget = "learn"` and a kernel with
-#' `bandwidth = "ard"`, `"learn"` or `"evidence"`.
-#'
-#' The nugget is the variance of the noise of f where the kernel has variance 1
-#' (plus `bias`). Its prior is log-normal. So are the priors of bandwidths,
-#' about the median distance of the points: with `"learn"` and `"evidence"` one
-#' bandwidth, with `"ard"` one for each predictor; a part of their logarithms is
-#' common to all.
-#'
+#' `kgs(prior = kgs_prior(nugget = 0.1))` changes the priors of what is learned: the
+#' nugget, the variance of the noise of f where the kernel has variance 1 (plus
+#' `bias`), and bandwidths. Both are log-normal, bandwidths about the median distance
+#' of the points: with `"learn"` and `"evidence"` one bandwidth, with `"ard"` one for
+#' each predictor; a part of their logarithms is common to all.
 #' @param nugget Median of the nugget.
 #' @param nugget_sd Standard deviation of its logarithm.
 #' @param bandwidth_sd Standard deviation of the common part of the logarithms
 #'   of bandwidths.
 #' @param ard_sd Standard deviation of the part that belongs to a predictor.
 #' @return An object of class `kb_kgs_prior`.
-#' @section Errors: Numbers that are not positive and finite are an error of
-#'   class `kb_error_argument`.
 #' @examples
 #' kgs_prior(ard_sd = 0.5)
 #' @export

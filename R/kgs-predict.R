@@ -1,40 +1,27 @@
 #' Predictions of Bayesian kernel classification
 #'
-#' Probabilities are of two kinds. `"prob"` is for the label as it will be
-#' recorded, right or wrong: it is what scores on labels need, and what other
-#' functions mean by the probability of a class. `"true_prob"` is for the true
-#' class, without wrong labels. `"class"` is the most probable true class.
-#'
+#' `predict(fit, newdata)` has the most probable true class. Probabilities are of two
+#' kinds: `type = "prob"` is for the label as it will be recorded, right or wrong,
+#' which is what scores on labels need, `"true_prob"` for the true class.
 #' @param object A fit of [kgs()].
-#' @param newdata New predictors in the shape that the fit was given: a data
-#'   frame for formula fits (columns in any order), a matrix, data frame or
-#'   vector otherwise. Missing: the training rows, in the order given. Rows
-#'   with missing values give `NA`.
+#' @inheritParams predict.kb_srvm
 #' @param type What to return, see Value.
-#' @param complement Include the variance of f at a new point given its values
-#'   at training points? `TRUE`: the direction is uniform on the sphere of the
-#'   span of training and new points, as in Gaussian process classification.
-#'   `FALSE`: f at a new point is determined by the span of the training points,
-#'   as in the paper, which is overconfident far from them. For `"class"`,
-#'   `"prob"`, `"true_prob"` and `"log_score"`. `NULL`: `FALSE` with the sampler
-#'   `"leapfrog"`, whose functions are spanned by its points and whose nugget
-#'   stands for what they leave out (with `TRUE` the variance is added to the
+#' @param complement Include the variance of f at a new point given its values at
+#'   training points, as Gaussian process classification does? `FALSE`: f at a new
+#'   point is determined by the span of the training points, as in the paper, which
+#'   is overconfident far from them. For `"class"`, `"prob"`, `"true_prob"` and
+#'   `"log_score"`. `NULL`: `FALSE` with the sampler `"leapfrog"`, whose nugget
+#'   stands for what its points leave out (with `TRUE` the variance is added to the
 #'   nugget); `TRUE` with the others.
 #' @param reject For `"class"`: the share of the rows to leave undecided (those
 #'   with the least certain class, by `"true_prob"`), from 0 to 1.
 #' @param threshold For `"class"`: rows whose class has a smaller `"true_prob"`
 #'   than this are left undecided.
-#' @param newy For `"log_score"`: the classes. Formula fits take them from
-#'   `newdata`.
 #' @param ndraws For `"draws"`: the number of draws S, evenly spaced; by default
 #'   all kept draws.
-#' @param ... Not used: unknown arguments are errors.
-#'
 #' @return With n the rows of `newdata` and C classes:
 #' * `"class"`: a factor of length n, the most probable true class; `NA` where
-#'   undecided. With one rate of wrong labels for all classes the most probable
-#'   label is the same, except where both are nearly tied; with [noise_class()]
-#'   it may be another one.
+#'   undecided. With [noise_class()] the most probable label may be another one.
 #' * `"prob"`: probabilities of the recorded label, which may be wrong, n x C
 #'   with the levels as names.
 #' * `"true_prob"`: probabilities of the true class, n x C.
@@ -53,13 +40,6 @@
 #' distribution function of Student's t, where D is the dimension of the sphere
 #' and s^2 the variance given the training points. With more classes this
 #' remainder is simulated once per posterior draw, under the fit's seed.
-#'
-#' @section Errors:
-#' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,
-#' `kb_error_argument` (also for arguments that the chosen `type` would
-#' ignore); novel factor levels are a warning (`kb_warning_novel_level`) and
-#' give `NA`.
-#'
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)

@@ -244,11 +244,10 @@ pilot_spread <- function(settings, few) {
   spread_basis(settings, few$distinct, min(settings$rank_limit, 100))
 }
 
-#' The kernel whose bandwidth "evidence" is at the mode of that of some rows
-#'
-#' There may be several modes: searches start from the median distance and from
-#' narrower kernels.
-#' @noRd
+# The kernel whose bandwidth "evidence" is at the mode of that of some rows
+#
+# There may be several modes: searches start from the median distance and from
+# narrower kernels.
 evidence_kernel <- function(settings, x, y, weights) {
   kernel <- settings$kernel
   settings$kernel <- kernel_fill(kernel, "evidence", "learn")

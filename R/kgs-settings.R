@@ -270,7 +270,6 @@ nugget_explained <- function(settings, x) {
 #' Any square root of G gives the same model: the prior is the same in all
 #' orthonormal bases of the span. The root from a pivoted Cholesky factor needs
 #' only the kernel at the pivots, and can be extended by further points.
-#'
 #' @param kernel A resolved kernel, bias included.
 #' @param x Distinct points.
 #' @param rank The largest rank.

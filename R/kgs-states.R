@@ -16,7 +16,6 @@
 #' The histograms must not include data that no classifier gets right: with z of
 #' them, count e among the others, and `c(rep(-Inf, z), log_g)` is the density
 #' of states of all.
-#'
 #' @param counts H_l(e), a matrix with one row per level and the m + 1 columns e
 #'   = 0, ..., m. Levels of equal beta are pooled, levels without counts
 #'   dropped.
@@ -239,7 +238,6 @@ check_overlap <- function(levels, shares) {
 # Monte Carlo error -----------------------------------------------------------
 
 #' Jackknife standard errors of a function of the sum of batches: (G31)
-#'
 #' @param batches A list of at least two matrices `counts`, from chains or from
 #'   segments of equal length that are long enough to be independent.
 #' @return In nats; infinite where a value depends on states found in a single
@@ -267,7 +265,6 @@ jackknife_se <- function(batches, statistic) {
 #' log p(D | q) = log sum_e g(e) (q / (C - 1))^e (1 - q)^(m - e), (G23), with C
 #' classes.
 #' At q = 0 it is log g(0), the log volume of version space.
-#'
 #' @param log_g log g(e) for e = 0, ..., m, of [density_of_states()].
 #' @param m Number of data.
 #' @param q Rates, each from 0 to (C - 1) / C.
@@ -292,7 +289,6 @@ log_evidence_rate <- function(log_g, m, q, classes = 2) {
 #'
 #' The rate has a Beta(a, b) prior, truncated to (0, t), t = (C - 1) / C:
 #' log sum_e g(e) (C - 1)^-e B_t(a + e, b + m - e) / B_t(a, b), (G24).
-#'
 #' @inheritParams log_evidence_rate
 #' @param a,b Positive numbers.
 #' @return A number.
@@ -311,7 +307,6 @@ log_evidence_beta <- function(log_g, m, a = 1, b = 1, classes = 2) {
 }
 
 #' Posterior density of the rate of label errors under a truncated Beta prior
-#'
 #' @inheritParams log_evidence_beta
 #' @return The density at each q.
 #' @noRd

@@ -2,23 +2,18 @@
 
 #' The Bayes point of a fit
 #'
-#' The Bayes point is the mean of the posterior's directions. Its classifier is
-#' close to the vote of all draws (Herbrich, Graepel and Campbell, 2001) and
-#' needs one coefficient per centre instead of the draws.
-#'
-#' \eqn{f(x) = \sum_j \alpha_j k(x, c_j)}{f(x) = sum_j alpha_j k(x, c_j)}, the
-#' kernel's bias included; the centres are training points, standardised as
-#' `object` does. With all of them f is that of `type = "link"` in
-#' [predict.kb_kgs()]. A smaller number is chosen greedily, so that the
-#' projection of f on the span of the chosen centres is closest to f in the
-#' kernel's norm (with several classes, summed over their functions).
-#'
+#' `bayes_point(fit)` is the mean of the posterior's directions. Its classifier is
+#' close to the vote of all draws (Herbrich, Graepel and Campbell, 2001) and needs
+#' one coefficient per centre instead of the draws: \eqn{f(x) = \sum_j \alpha_j k(x,
+#' c_j)}{f(x) = sum_j alpha_j k(x, c_j)}, the kernel's bias included. The centres are
+#' training points, standardised as `object` does; a smaller number is chosen
+#' greedily, so that the projection of f on their span is closest to f in the
+#' kernel's norm.
 #' @param object A fit of [kgs()]; for `predict()` a Bayes point.
 #' @param centres The largest number of centres, a whole number; `NULL`: all.
 #' @param newdata New predictors, as in [predict.kb_kgs()].
 #' @param type `"class"` or `"link"`, the function itself.
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return `bayes_point()`: a list of class `kb_bayes_point`, plain R data:
 #'   `kernel` (with its bias), `points` (the centres, one per row, as the kernel
 #'   sees them), `alpha` (coefficients: centres x functions, one function for
@@ -29,9 +24,6 @@
 #'   `predict()`: `"class"` a factor with one value per row; `"link"` a vector,
 #'   f (with more than two classes a matrix, one column per class). Rows with
 #'   missing values give `NA`. `coef()`: `alpha`, as a vector for two classes.
-#' @section Errors: `kb_error_not_defined` for other objects;
-#'   `kb_error_argument`, for example if `newdata` is missing; and those of
-#'   [predict.kb_kgs()].
 #' @references
 #' Herbrich, R., Graepel, T. and Campbell, C. (2001). Bayes point machines.
 #' *Journal of Machine Learning Research* 1, 245-279.
@@ -177,40 +169,28 @@ print.kb_bayes_point <- function(x, digits = 3, ...) {
 
 #' Label a working set jointly
 #'
-#' Draws the true classes of a set of new points from their joint posterior, and
-#' derives labels: for each point by majority vote, and for the set as a whole.
-#'
-#' Each posterior draw labels the set by a direction whose prior is uniform on
-#' the sphere of the span of training and new points: the part of f at the new
-#' points that the training points do not determine is drawn jointly, once per
-#' posterior draw, under the fit's seed. Similar points have the same label in
-#' most draws, even if that label is uncertain. With a nugget each point has its
-#' own term, like the training points.
-#'
-#' With N points time is O(N^3 + S N^2) and memory O(N (N + S)), where S is the
-#' number of draws.
-#'
+#' `transduce(fit, newdata)` draws the true classes of a set of new points from their
+#' joint posterior, and derives labels: for each point by majority vote, and for the
+#' set as a whole. The part of f at the new points that the training points do not
+#' determine is drawn jointly, once per posterior draw, under the fit's seed. Similar
+#' points have the same label in most draws, even if that label is uncertain. With a
+#' nugget each point has its own term. With N points time is O(N^3 + S N^2) and
+#' memory O(N (N + S)), where S is the number of draws.
 #' @param fit A fit of [kgs()].
 #' @param newdata The working set: predictors in the form given to the fit. Rows
 #'   with missing values give `NA`.
 #' @param ndraws The number of draws S, evenly spaced; by default all kept
 #'   draws.
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return A list of class `kb_transduction`, with N the rows of `newdata`:
 #' * `class`: a factor of length N, the majority vote for each point;
 #' * `probability`: the shares of the votes, N x C with the levels as names;
 #'   they estimate [`predict(type = "true_prob")`][predict.kb_kgs];
 #' * `labels`: the draws, an integer matrix S x N of numbers of `levels`;
 #' * `most_probable`: a factor of length N, the most frequent joint labelling
-#'   among the draws; ties are broken by the smallest sum of Hamming distances
-#'   to all draws;
-#' * `frequency`: its share of the draws. If it is 1 / S, all draws differ, and
-#'   `most_probable` is the most central one;
+#'   among the draws; of equal ones the most central;
+#' * `frequency`: its share of the draws;
 #' * `levels`.
-#' @section Errors:
-#' As in [`predict()`][predict.kb_kgs]; `kb_error_not_defined` for fits of other
-#' engines.
 #' @references
 #' Graepel, T., Herbrich, R. and Obermayer, K. (2000). Bayesian transduction.
 #' *Advances in Neural Information Processing Systems* 12, 456-462.

@@ -2,11 +2,10 @@
 
 #' Bayesian kernel classification under label noise
 #'
-#' `kgs()` classifies when classes overlap and some training labels are wrong,
-#' and tells the two apart; it finds the labels that are probably wrong, see
-#' [label_noise()]. It extends the classifier of Graepel and Herbrich (2001),
-#' which `nugget = 0` fits.
-#'
+#' `kgs(y ~ ., data)` classifies when classes overlap and some training labels are
+#' wrong, and tells the two apart: `predict(fit, newdata, type = "prob")` has
+#' probabilities, [label_noise()] the labels that are probably wrong. It extends the
+#' classifier of Graepel and Herbrich (2001), which `nugget = 0` fits.
 #' @section The model:
 #' f is a Gaussian process with kernel `kernel` plus the constant `bias`, on the
 #' span of the training points' features. A point's class is the sign of f plus
@@ -16,84 +15,56 @@
 #' (1 - 2 q) Phi(y f / sqrt(nugget)).} The noise is for classes that overlap, q
 #' for labels that contradict their surroundings. By default both are learned,
 #' and with two classes so are the bandwidths of a Gaussian kernel, one for each
-#' predictor (`kernel_gaussian("ard")`; one for all, `"learn"`, if there are
-#' more than 20); their priors are [kgs_prior()] and `noise`.
+#' predictor; their priors are [kgs_prior()] and `noise`.
 #'
 #' With C > 2 classes each has its own function, and a point belongs to the
 #' class whose function plus noise is largest. The noise then has Gumbel's
 #' distribution: probabilities are a softmax. A wrong label is any of the other
 #' classes with the same probability, q / (C - 1). By default there is one
 #' bandwidth, `kernel_gaussian("evidence")`: the most probable one, found before
-#' the chains start from at most 1000 random rows. `"ard"` and `"learn"` are
-#' also possible, but their chains mix slowly.
+#' the chains start from at most 1000 random rows.
 #'
 #' `predict(type = "prob")` is the probability of the label as it would be
 #' recorded, wrong labels included: what scores such as the log loss compare
 #' with data. `type = "true_prob"` is that of the true class.
 #'
-#' @section The paper's model:
-#' `nugget = 0` is the model of Graepel and Herbrich: a point's class is the
-#' sign of \eqn{f(x) = \langle w, \phi(x) \rangle}{f(x) = <w, phi(x)>}, w
-#' uniform on the unit sphere of the span, so that with e wrong labels among m
-#' the likelihood is \deqn{q^e (1 - q)^{m - e}.}{q^e (1 - q)^(m - e).} It
-#' depends on signs only: f has no scale, and the classifier no margin. With
-#' q = 0 the posterior is uniform on the version space, the set of directions
-#' that make no error. Where classes overlap, this model takes overlap for wrong
-#' labels: its classes are good, but the probabilities of true classes are too
-#' extreme.
-#'
+#' With `nugget = 0`, the paper's model, a point's class is the sign of f, and with e
+#' wrong labels among m the likelihood is \eqn{q^e (1 - q)^{m - e}}{q^e (1 - q)^(m -
+#' e)}. Where classes overlap it takes overlap for wrong labels: its classes are
+#' good, but the probabilities of true classes are too extreme.
 #' @section The samplers:
 #' With a nugget, which it may learn, as well as bandwidths:
-#' * `"leapfrog"`: Hamiltonian trajectories of f around a normal approximation
-#'   of its posterior; slice sampling of the nugget and of rates, also along
-#'   lines that f follows; Metropolis steps of bandwidths with which all else
-#'   moves along. The approximation is found before the chains start, at the
-#'   mode or, for bandwidths, by a short chain of at most 1000 random rows, and
-#'   improved in the warmup. `"auto"` chooses it unless `nugget = 0`.
+#' * `"leapfrog"`: Hamiltonian trajectories of f around a normal approximation of its
+#'   posterior, slice sampling of the nugget and of rates, Metropolis steps of
+#'   bandwidths. `"auto"` chooses it unless `nugget = 0`.
 #' * `"block"`: for two classes with a known nugget and kernel, alternates f and
 #'   the noise.
 #'
 #' With `nugget = 0`:
-#' * `"hmc"`: exact trajectories that are refracted or reflected where a label
-#'   turns from right to wrong, with no step size to tune. By far the fastest
-#'   per effective draw up to a few thousand points. `"auto"` chooses it as far
-#'   as the memory allows: beyond, an error of class `kb_error_memory` says what
-#'   to do.
-#' * `"circle"`: the paper's sampler, along great circles in random directions;
-#'   `"ellipse"`: along ellipses through a draw from the prior. An iteration
-#'   costs O(m r + m log m) with m points and rank r.
-#' * `"coordinate"`: along lines in the directions of the principal axes of the
-#'   posterior, estimated during the warmup; an iteration uses a tenth of them.
+#' * `"hmc"`: exact trajectories, refracted or reflected where a label turns from right
+#'   to wrong. `"auto"` chooses it as far as the memory allows (8 m^2 bytes for m
+#'   points, otherwise `kb_error_memory`).
+#' * `"circle"`: the paper's sampler, along great circles; `"ellipse"`: along ellipses
+#'   through a draw from the prior; `"coordinate"`: along the principal axes of the
+#'   posterior, estimated during the warmup.
 #'
-#' @section Many points:
 #' The features are spanned by at most `rank` of the points, chosen by pivoted
-#' Cholesky factorisation: time and memory are O(m rank). `print()` shows the
-#' share of the kernel that the span leaves unexplained; above 5 percent a
-#' warning of class `kb_warning_rank` says that the fitted model differs from
-#' that of the kernel. [diagnostics()] has R-hat of f at 20 training rows, of
-#' bandwidths, q, the number of errors and the log likelihood. If the chains do
-#' not agree, do not trust the probabilities: [`update()`][update.kb_kgs]
-#' continues them.
-#'
-#' With `nugget = 0` and many more points than `rank` the posterior is rugged.
-#' `"coordinate"` needs very many iterations to cross it: expect the warning
-#' (`kb_warning_convergence`). The classes are then those of good classifiers,
-#' but the probabilities are too extreme. `method = "hmc"` mixes within a
-#' hundred iterations even then, but stores a Gram matrix of all points (8 m^2
-#' bytes) and takes time of order m^2 per iteration: a second at m = 10 000.
-#'
-#' @param x A numeric matrix (rows are points), a data frame, a numeric vector
-#'   (one column) or, as `formula`, a formula. Factors become indicators, one
-#'   column per level.
+#' Cholesky factorisation: time and memory are O(m rank). `print()` shows the share
+#' of the kernel that the span leaves unexplained; above 5 percent a warning of class
+#' `kb_warning_rank` says that the fitted model differs from that of the kernel. If
+#' the chains do not agree ([diagnostics()]), do not trust the probabilities:
+#' [`update()`][update.kb_kgs] continues them. The article `defaults` has the reasons
+#' for the priors and notes on these samplers.
+#' @inheritParams bark
 #' @param y Classes: a factor, character or logical vector, one value per row of
 #'   `x`. With two classes f is positive for the second level (`TRUE`, the last
 #'   string).
 #' @param formula,data A formula such as `class ~ .` and the data frame it is
 #'   evaluated in.
 #' @param kernel A kernel, see [kb_kernels]. `NULL`: a Gaussian kernel with
-#'   bandwidth `"ard"`, with more than 20 predictors `"learn"` and with more
-#'   than two classes `"evidence"`, see "The model"; with `nugget = 0` that of
-#'   the median distance.
+#'   bandwidth `"ard"`, one per predictor; with more than 20 predictors `"learn"`, one
+#'   for all, and with more than two classes `"evidence"`; with `nugget = 0` that of the
+#'   median distance.
 #' @param noise Prior of the rate of wrong labels, see [noise_beta()], or a
 #'   known rate: a number from 0 to below (C - 1) / C. `NULL`: `noise_beta(1,
 #'   9)`, or with `nugget = 0` a uniform prior, `noise_beta()`.
@@ -109,72 +80,32 @@
 #' @param class_weights `NULL`, or a positive number for each class, by its
 #'   name: its rows count as many times, which makes it more probable. Only with
 #'   the sampler `"leapfrog"`.
-#' @param method Sampler, see below.
+#' @param method Sampler, see *The samplers*.
 #' @param rank Largest rank of the features: a whole number, or `NULL`: full
 #'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,
 #'   or 100 where the chains learn bandwidths, not with `"evidence"`; it uses as
 #'   many as leave out a hundredth of a nugget that is small by its prior.
 #' @param control Settings of the sampler, see [mcmc_control()]. Where lengths are
-#'   left open, as by default, chains run on until the Monte Carlo error of
-#'   predictions and parameters is at most 25% of their posterior standard deviation
-#'   (see [convergence()]). With `"leapfrog"` they have a warmup of 200 iterations and
-#'   are judged after 200, 400 and, if rows times (classes - 1) are at most 500, 800;
-#'   with the other samplers after a warmup of 250 and 250, 500, 1000 and 2000.
-#' @param scale `TRUE`: the predictors are standardised. Where bandwidths are
-#'   learned the logarithm of those with a long tail is taken first, as in
-#'   [bark()]; `print()` names them. `"linear"`: standardised without
+#'   left open, as by default, chains run on as those of [bark()] do. With
+#'   `"leapfrog"` they have a warmup of 200 iterations and are judged after 200, 400
+#'   and, if rows times (classes - 1) are at most 500, 800; with the other samplers
+#'   after a warmup of 250 and 250, 500, 1000 and 2000.
+#' @param scale `TRUE`: the predictors are standardised, where bandwidths are
+#'   learned after logarithms as in [bark()]. `"linear"`: standardised without
 #'   logarithms. `FALSE` leaves them untouched.
-#' @param na.action `"omit"` leaves rows with missing values out and says how
-#'   many, `"fail"` makes them an error. [stats::na.omit] and [stats::na.fail]
-#'   mean the same.
-#' @param seed Whole number that determines every draw; `NULL` takes one from
-#'   R's generator. The result does not depend on the workers that run the
-#'   chains.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param ... Not used: unknown arguments are errors.
-#'
-#' @return An object of class `kb_kgs`, `kb_mcmc` and `kb_fit`: a list of plain
-#'   R data with, among others, `settings` (the frozen settings: scaling,
-#'   kernel, basis), `runs` (one state per chain, with its draws), `seed` and
-#'   `status` (`"complete"`, `"interrupted"` or `"time_limit"`). It can be saved
-#'   with [saveRDS()] and used in another session, after `library(kernelbayes)`.
-#'   Chains run in threads, or on [workers][kb_workers].
-#'
-#'   Methods: [`predict()`][predict.kb_kgs], [`plot()`][plot.kb_kgs],
+#' @return An object of class `kb_kgs`, `kb_mcmc` and `kb_fit`, with, among others,
+#'   `settings` (the frozen settings: scaling, kernel, basis), `runs` (one state per
+#'   chain, with its draws), `seed` and `status` (`"complete"`, `"interrupted"` or
+#'   `"time_limit"`), for [`predict()`][predict.kb_kgs], [`plot()`][plot.kb_kgs],
 #'   [`summary()`][summary.kb_kgs], [label_noise()], [bayes_point()],
-#'   [reject_curve()], [`tidy()`][tidy.kb_kgs], `glance()` and `augment()`,
-#'   [`as_draws()`][as_draws.kb_kgs], [`simulate()`][simulate.kb_fit],
-#'   [`residuals()`][residuals.kb_fit] and `fitted()`,
-#'   [`coef()`][coef.kb_kgs], [`logLik()`][logLik.kb_kgs], `nobs()`,
-#'   `formula()`, [ess()], [diagnostics()], [timings()], and those of
-#'   [rstantools][posterior_predict.kb_kgs].
-#'
+#'   [reject_curve()] and other methods.
 #' @template formula-terms
-#' @section Errors:
-#' Invalid input is an error of class `kb_error` and a more specific class, e.g.
-#' `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
-#' `kb_error_outcome`; `kb_error_not_separable` where `noise = 0` and every
-#' direction makes an error. A factor with more than 50 levels and more than
-#' half as many levels as rows may identify the rows: it gives a warning
-#' (`kb_warning_levels`). Columns that are constant in fitting are told, then and
-#' where they vary in new rows, which count as having the same value
-#' (`kb_message_constant`). An
-#' interrupt or a time limit gives a warning (`kb_warning_interrupted`,
-#' `kb_warning_time_limit`) and a fit with the draws so far, which
-#' [`update()`][update.kb_kgs] continues.
-#'
+#' @template errors-fit
+#' @section Further conditions:
+#' `kb_error_not_separable` where `noise = 0` and every direction makes an error.
 #' @references
 #' Graepel, T. and Herbrich, R. (2001). The kernel Gibbs sampler. *Advances in
 #' Neural Information Processing Systems* 13.
-#'
-#' Pakman, A. and Paninski, L. (2014). Exact Hamiltonian Monte Carlo for
-#' truncated multivariate Gaussians. *Journal of Computational and Graphical
-#' Statistics* 23, 518-542.
-#'
-#' Mohasel Afshar, H. and Domke, J. (2015). Reflection, refraction, and
-#' Hamiltonian Monte Carlo. *Advances in Neural Information Processing Systems*
-#' 28.
-#'
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
@@ -288,27 +219,18 @@ refuse_inseparable <- function(error) {
 
 #' Add rows, or continue the chains
 #'
-#' With new rows the posterior is that of old and new rows together, under the
+#' `update(fit, newdata)` has the posterior of old and new rows together, under the
 #' scaling, the kernel (including a median bandwidth), the noise prior and the
-#' sampler of the first fit. The chains start from their last states, extended
-#' to the span of all rows by draws from the prior along the new directions;
-#' with few new rows this is close to the new posterior. After a short warmup
-#' new draws are made.
+#' sampler of the first fit. The chains start from their last states; after a short
+#' warmup new draws are made.
 #'
-#' New points also become features until `rank` is reached; beyond that they do
-#' not, and their unexplained part counts in the warning of [kgs()][kgs]. The
-#' seed of the new chains is derived from that of the fit: the same calls give
-#' the same result. Draws of the old posterior are not kept.
-#'
+#' New points also become features until `rank` is reached. The seed of the new
+#' chains is derived from that of the fit. Draws of the old posterior are not kept.
 #' @param object A fit of [kgs()].
 #' @param newdata For formula fits: a data frame with predictors and response.
 #' @param newx,newy For x/y fits: predictors and response.
-#' @param iter Without new rows: number of further iterations of each chain;
-#'   the result is identical to one run of the total length. `NULL`: an
-#'   interrupted fit is run to its end, a complete fit is returned unchanged.
-#'   With new rows: iterations of each chain after the warmup; `NULL`: as many
-#'   as the fit has. With `until` and without new rows: iterations between
-#'   checks, see [update.kb_mcmc()].
+#' @param iter Without new rows as in [update.kb_mcmc()]. With new rows: iterations
+#'   of each chain after the warmup; `NULL`: as many as the fit has.
 #' @param warmup With new rows: iterations before draws are kept, at least 0.
 #'   `NULL`: a tenth of the first fit's warmup but at least 20; for
 #'   `method = "coordinate"`, which learns its axes in the warmup, all of it.
@@ -321,29 +243,16 @@ refuse_inseparable <- function(error) {
 #' @param until `NULL`, or [convergence()]: the chains (also after new rows)
 #'   continue until they have converged, see [update.kb_mcmc()].
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return A fit of all rows, with the new rows after the old.
-#'
 #' @section Errors:
-#' As in [kgs()]. A new class is an error of class `kb_error_outcome`; `warmup`
-#' without new rows is an error of class `kb_error_argument`.
-#'
+#' As in [kgs()]; `kb_error_outcome` for a new class.
 #' @seealso [acquire()] to choose rows to label.
 #' @examples
 #' # Active learning: label the most informative rows.
-#' moons <- sim_moons(200, flips = 0.1, seed = 1, truth = TRUE)
-#' pool <- moons[-(1:10), ]
-#' control <- mcmc_control(chains = 2, iter = 500)
-#' fit <- kgs(y ~ x1 + x2, moons[1:10, ],
-#'   kernel = kernel_gaussian(0.5), control = control, seed = 1
-#' )
-#' for (round in 1:3) {
-#'   chosen <- acquire(fit, pool, n = 5)$row
-#'   fit <- update(fit, newdata = pool[chosen, ])
-#'   pool <- pool[-chosen, ]
-#' }
-#' fit
-#' mean(predict(fit, pool) == pool$clean)
+#' moons <- sim_moons(100, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons[1:20, ], kernel = kernel_gaussian(0.5), seed = 1)
+#' chosen <- acquire(fit, moons[21:100, ], n = 5)$row
+#' update(fit, newdata = moons[20 + chosen, ])
 #' @export
 update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                           iter = NULL, warmup = NULL,

@@ -3,7 +3,6 @@
 #' Fits as draws, intervals and other accessors of models
 #'
 #' What users of other models expect, as far as it has a meaning here.
-#'
 #' @param x,object A fit of [srvm()], [bark()], [kgs()] or [tdsmc()].
 #' @param parm Names of parameters; by default all.
 #' @param level Probability of the intervals.
@@ -27,17 +26,12 @@
 #' * `na.action()`: numbers of the rows that were left out, as from [lm()], or
 #'   `NULL`.
 #' * `weights()`: the weights of the training rows, or `NULL`; see [kb_weights].
-#' @section Errors: `kb_error_not_defined` where a model has no such thing:
-#'   `AIC()`, `BIC()`, `deviance()`, `df.residual()` and `anova()`, because the
-#'   number of parameters is not fixed (`loo::loo()`, `loo::waic()`, [evidence()]
-#'   and [cross_validate()] compare models); `vcov()` without linear terms; `family()`
-#'   of [kgs()], whose labels are the sign of a function, or wrong.
+#' @section Errors: `kb_error_not_defined` for `AIC()`, `BIC()`, `deviance()`,
+#'   `df.residual()` and `anova()`, because the number of parameters is not fixed
+#'   (`loo::loo()`, [evidence()] and [cross_validate()] compare models).
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.2), seed = 1)
 #' head(as.data.frame(fit))
 #' confint(fit)
 #' family(fit)

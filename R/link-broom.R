@@ -2,31 +2,48 @@
 
 #' A fit as data frames
 #'
-#' @param x A fit of [srvm()].
+#' `tidy(fit)` has the parameters, `glance(fit)` one line for the whole fit, and
+#' `augment(fit)` the data with predictions.
+#' @param x A fit of [srvm()], [bark()] or [kgs()].
 #' @param data,newdata Data frame to add predictions to; by default the
 #'   training rows as the formula found them: its variables and the response.
 #'   Fits to `x` and `y` have the columns of `x` and `.response`.
 #' @param level Probability of the intervals of `augment()`.
 #' @param conf.int,conf.level For `tidy()`: add intervals? Their probability.
-#' @param interval For `augment()`: `"prediction"` (for responses) or
-#'   `"credible"` (for f).
-#' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line each for `sigma` (not for two
-#'   classes), `tau`, `k`, and where they are learned `df`, `lambda` and
-#'   `bandwidth[<predictor>]`, with `estimate` (posterior mean), `std.error`
-#'   (posterior sd), `conf.low` and `conf.high`; for `df` and bandwidths, which have
-#'   long tails, the posterior median and the median absolute deviation (times
-#'   1.4826). `glance()`: one line with `nobs`, `log_evidence`, `mc_se`,
-#'   `k`, `sigma`, `ess_fraction`, `seconds` (batch fits: `nobs`, `k`, `sigma`,
-#'   `rhat`, `ess_bulk`, `draws`, `seconds`). `augment()`: the data with
-#'   `.fitted`, `.lower`, `.upper` and, where the response is known, `.resid`
-#'   (the training rows, and data of a formula fit that hold the response).
+#' @param interval For `augment()`: `"prediction"` (for responses; with [bark()] of
+#'   numbers only) or `"credible"` (for f, the expected count or the probability).
+#' @param complement See [predict.kb_kgs()].
+#' @param ... For `augment()` of fits of [bark()]: arguments `linear`, `groups`,
+#'   `offset` and `re_formula` of [predict()][predict.kb_bark]. Unknown arguments are
+#'   errors.
+#' @return Data frames.
+#' * `tidy()`: `term`, `estimate` (posterior mean), `std.error` (posterior sd),
+#'   `conf.low` and `conf.high`; of what has long tails (degrees of freedom `df`,
+#'   bandwidths) the posterior median and the median absolute deviation (times
+#'   1.4826). - [srvm()]: `sigma` (not for two classes), `tau`, `k`, and where they
+#'   are learned `df`, `lambda` and `bandwidth[<predictor>]`. - [bark()]: `sigma`
+#'   (gaussian fits; for Student-t noise its scale), `J` (number of kernels), `df`
+#'   where it is learned, for negative binomial counts `size`, for priors that select
+#'   `d` (number of predictors in the kernel), cut points `cut[low|high]` (the first
+#'   is 0), linear coefficients `b[term]`, standard deviations `sd[factor]` or
+#'   `sd[factor,coefficient]` of groups and their correlations
+#'   `cor[factor,one,other]`; of several unordered classes also `J[class]`,
+#'   `d[class]` and coefficients with the class first. [importance()] has the
+#'   predictors. - [kgs()]: the learned rates of wrong labels (`q`, or `q[class]`
+#'   with [noise_class()]) and `errors`, the number of wrong labels.
+#' * `glance()`: one line with `nobs`, `seconds` and, as far as they apply,
+#'   `log_evidence`, `mc_se`, `k` or `J`, `sigma`, `ess_fraction`, `classes`, `rank`,
+#'   `q` (with [noise_class()] the mean of the two), `errors`; of chains `rhat` (the
+#'   largest), `ess_bulk` (the smallest) and `draws`.
+#' * `augment()`: the data with `.fitted` (mean of f, expected count, or probability
+#'   of the second level), `.lower`, `.upper` (rows of `newdata` have weight 1), for
+#'   two classes of [bark()] `.class`, and, where the response is known, `.resid`
+#'   (see [residuals.kb_fit()]). For more classes, and for [kgs()], `.class` (of
+#'   [kgs()] the most probable true class) and `.prob_<level>` (of [kgs()] of the
+#'   recorded label).
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.2), seed = 1)
 #' tidy(fit)
 #' glance(fit)
 #' head(augment(fit, newdata = data))
@@ -195,50 +212,7 @@ augment_response <- function(x, new) {
 
 # bark -------------------------------------------------------------------------
 
-#' A bark fit as data frames
-#'
-#' @param x A fit of [bark()].
-#' @param data,newdata Data frame to add predictions to; by default the
-#'   training rows as the formula found them: its variables and the response.
-#'   Fits to `x` and `y` have the columns of `x` and `.response`.
-#' @param level Probability of the intervals of `augment()`.
-#' @param conf.int,conf.level For `tidy()`: add intervals? Their probability.
-#' @param interval For `augment()`: `"prediction"` (for responses, the default
-#'   of fits of numbers) or `"credible"` (for f, the expected count or the
-#'   probability, the only choice for classes).
-#' @param ... For `augment()`: arguments `linear`, `groups`, `offset` and
-#'   `re_formula` of [predict()][predict.kb_bark]. Unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits; for
-#'   Student-t noise its scale), `J` (number of kernels), `df` where it is learned,
-#'   for negative binomial counts `size`, for priors that select `d` (number of
-#'   predictors in the kernel), for ordered classes the cut points `cut[low|high]` between neighbouring levels (the first is 0), and with
-#'   terms beside kernels the linear coefficients `b[term]`, standard deviations
-#'   `sd[factor]` or `sd[factor,coefficient]` of groups and their correlations
-#'   `cor[factor,one,other]` (of several classes with the class first), with
-#'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
-#'   `conf.high`; for `df`, which has a long tail, the posterior median and the
-#'   median absolute deviation (times 1.4826). [importance()] has the predictors.
-#'   `glance()`: one line with
-#'   `nobs`, `J`, `sigma`, `rhat` (the largest), `ess_bulk` (the smallest),
-#'   `draws`, `seconds`. `augment()`: the data with `.fitted` (mean of f,
-#'   expected count, or probability of the second level), `.lower`, `.upper` (rows of
-#'   `newdata` have weight 1), for two classes `.class`, and, where the response is
-#'   known,
-#'   `.resid` (see [residuals.kb_fit()]). For more than two classes `.class` and
-#'   `.prob_<level>` for each class instead of `.fitted`, `.lower`, `.upper`;
-#'   for unordered classes `tidy()` has `J`, `J[class]` and `d[class]`.
-#' @examples
-#' data <- sim_friedman(40, p = 5, seed = 1)
-#' fit <- bark(y ~ ., data,
-#'   control = mcmc_control(chains = 2, warmup = 100, iter = 90), seed = 1
-#' )
-#' tidy(fit)
-#' glance(fit)
-#' head(augment(fit, newdata = data))
-#' @name tidy.kb_bark
-NULL
-
-#' @rdname tidy.kb_bark
+#' @rdname tidy.kb_srvm
 #' @order 1
 #' @export
 tidy.kb_bark <- function(x, conf.int = TRUE, conf.level = 0.9,
@@ -261,7 +235,7 @@ tidy_draws <- function(draws, conf.int, conf.level) {
   ), conf.int)
 }
 
-#' @rdname tidy.kb_bark
+#' @rdname tidy.kb_srvm
 #' @export
 glance.kb_bark <- function(x, ...) {
   x <- checked_fit(x, ...)
@@ -274,7 +248,7 @@ glance.kb_bark <- function(x, ...) {
   )
 }
 
-#' @rdname tidy.kb_bark
+#' @rdname tidy.kb_srvm
 #' @export
 augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
                             interval = NULL, ...) {
@@ -288,35 +262,7 @@ augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
 
 # kgs --------------------------------------------------------------------------
 
-#' A kgs fit as data frames
-#'
-#' @param x A fit of [kgs()].
-#' @param data,newdata Data frame to add predictions to; by default the
-#'   training rows as the formula found them: its variables and the response.
-#'   Fits to `x` and `y` have the columns of `x` and `.response`.
-#' @param conf.int,conf.level For `tidy()`: add intervals? Their probability.
-#' @param complement See [predict.kb_kgs()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line each for the learned rates of wrong
-#'   labels (`q`, or `q[class]` with [noise_class()]) and `errors`, the number
-#'   of wrong labels, with `estimate` (posterior mean), `std.error` (posterior
-#'   sd), `conf.low` and `conf.high`. `glance()`: one line with `nobs`,
-#'   `classes`, `rank`, `q` (posterior mean, or the known rate; with
-#'   [noise_class()] the mean of the two), `errors`, `rhat` (the largest),
-#'   `ess_bulk` (the smallest), `draws`, `seconds`. `augment()`: the data with
-#'   `.class` (the most probable true class), `.prob_<level>` for each class
-#'   (probabilities of the recorded label, see [predict.kb_kgs()]), and, where
-#'   the label is known, `.resid` (see [residuals.kb_fit()]).
-#' @examples
-#' moons <- sim_moons(80, flips = 0.1, seed = 1)
-#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
-#' tidy(fit)
-#' glance(fit)
-#' head(augment(fit, newdata = moons))
-#' @name tidy.kb_kgs
-NULL
-
-#' @rdname tidy.kb_kgs
+#' @rdname tidy.kb_srvm
 #' @export
 tidy.kb_kgs <- function(x, conf.int = TRUE, conf.level = 0.9,
                         ...) {
@@ -326,7 +272,7 @@ tidy.kb_kgs <- function(x, conf.int = TRUE, conf.level = 0.9,
   tidy_draws(draws, conf.int, conf.level)
 }
 
-#' @rdname tidy.kb_kgs
+#' @rdname tidy.kb_srvm
 #' @export
 glance.kb_kgs <- function(x, ...) {
   x <- checked_fit(x, ...)
@@ -340,7 +286,7 @@ glance.kb_kgs <- function(x, ...) {
   )
 }
 
-#' @rdname tidy.kb_kgs
+#' @rdname tidy.kb_srvm
 #' @export
 augment.kb_kgs <- function(x, data = NULL, newdata = NULL, complement = NULL,
                            ...) {
@@ -377,22 +323,24 @@ augment_classes <- function(x, data, newdata, ...) {
 
 # tdsmc ------------------------------------------------------------------------
 
-#' A tdsmc fit as data frames
+#' A tdsmc fit as data frames and draws
 #'
+#' `tidy(fit, f)` has mean and interval of a function f of the states, `as_draws(fit,
+#' f)` its draws.
 #' @param x A fit of [tdsmc()].
 #' @param f `function(states)`: a matrix or data frame of numbers with a row for
-#'   each particle, or a vector of one number each, as in
-#'   [as_draws()][as_draws.kb_tdsmc]. By default the states, if they are
-#'   numbers.
-#' @param conf.int,conf.level Add intervals? Their probability.
+#'   each particle and named columns, or a vector of one number each. By default the
+#'   states, if they are numbers.
+#' @inheritParams tidy.kb_srvm
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line per column of f's value, with `term`,
 #'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
 #'   `conf.high`, quantiles of the weighted particles. `glance()`: one line with
 #'   `nobs` (steps), `log_evidence`, `mc_se`, `particles` (of all replicates),
-#'   `ess_fraction` (at the end), `resamplings`, `seconds`.
-#' @section Errors: `kb_error_user_function` if f fails or returns something
-#'   else, `kb_error_not_defined` before the first step.
+#'   `ess_fraction` (at the end), `resamplings`, `seconds`. `as_draws()`: a
+#'   [posterior::draws_df], whose variables are the columns of f's value, or `f`. Each
+#'   particle is a chain of one iteration: see [ess()] for their effective sample size.
+#' @section Errors: `kb_error_user_function` if f fails or returns something else.
 #' @examples
 #' target <- td_target(
 #'   log_density = function(states, t, data) {
@@ -402,11 +350,10 @@ augment_classes <- function(x, data, newdata, ...) {
 #'   },
 #'   initial = function(n, data) rnorm(n)
 #' )
-#' none <- function(new, old, t, data) numeric(length(new))
-#' stay <- td_move(function(states, t, data) states, none, none)
-#' fit <- tdsmc(target, list(stay = stay), c(1.2, 0.7, 0.9), seed = 1)
+#' fit <- tdsmc(target, data = c(1.2, 0.7, 0.9), seed = 1)
 #' tidy(fit, function(x) cbind(mean = x, square = x^2))
 #' glance(fit)
+#' posterior::summarise_draws(as_draws(fit, identity), "mean", "sd")
 #' @name tidy.kb_tdsmc
 NULL
 

@@ -1,32 +1,66 @@
 # marginaleffects: draws of predictions, registered when it is loaded.
 
-#' Predictions, comparisons and slopes of marginaleffects
+#' Fits with marginaleffects, insight, DALEX and tidybayes
 #'
-#' Methods with which `predictions()`, `comparisons()`, `slopes()`, their
-#' `avg_*()` and `plot_*()` forms and `get_draws()` of
-#' [marginaleffects](https://marginaleffects.com/) work with fits. They use the
-#' draws of the fit: estimates are posterior medians, intervals are
-#' equal-tailed, and there are no p values. [partial_dependence()] and
-#' [exposure_effects()] need no other package.
-#'
-#' @param model A fit of [srvm()], [bark()] or [kgs()].
-#' @param newdata A data frame.
+#' Methods with which functions of these packages work with fits of [srvm()],
+#' [bark()] and [kgs()]:
+#' * [marginaleffects](https://marginaleffects.com/): `predictions()`,
+#'   `comparisons()`, `slopes()`, their `avg_*()` and `plot_*()` forms and
+#'   `get_draws()`. They use the draws: estimates are posterior medians, intervals
+#'   are equal-tailed, and there are no p values. [partial_dependence()] and
+#'   [exposure_effects()] need no other package.
+#' * [insight](https://easystats.github.io/insight/): `find_predictors()`, names of
+#'   columns, in a list with `conditional` and, of groups, `random`; `get_data()`,
+#'   the training rows as a data frame, an error (`kb_error_not_defined`) if a
+#'   formula transforms variables and the data of the call are gone, or have changed.
+#'   For fits to `x` and `y`, too.
+#' * [DALEX](https://modeloriented.github.io/DALEX/): `DALEX::explain()` needs a fit,
+#'   the predictors and the response, and a `label`, such as `"bark"`: by default it
+#'   is `"kb_fit"` for all fits. Means, in units of the response; for two classes the
+#'   probability of the second, so that `y` is 0 and 1, or of the class given as
+#'   `predict_function_target_column`; for more a column for each.
+#' * [tidybayes](https://mjskay.github.io/tidybayes/): `epred_draws()`,
+#'   `linpred_draws()` and `predicted_draws()`, their `add_*` forms, and the random
+#'   variables of `epred_rvars()`, `linpred_rvars()` and `predicted_rvars()`, with
+#'   the draws of [rstantools::posterior_epred()][posterior_predict.kb_srvm] and the
+#'   like; `tidy_draws()`, `spread_draws()` and `gather_draws()` have those of
+#'   [posterior::as_draws()][as_draws.kb_srvm].
+#' @param model,x,object,X.model A fit of [srvm()], [bark()] or [kgs()].
+#' @param newdata A data frame of predictors; for DALEX also a matrix.
 #' @param type `"response"` for `rstantools::posterior_epred()`, of two classes
 #'   the probability of the second, of more those of each; `"link"` for
 #'   `posterior_linpred()`; `"prediction"` for `posterior_predict()`.
 #' @param ndraws,re_formula See [posterior_predict.kb_srvm].
 #' @param vcov `NULL`, `TRUE` or `FALSE`: draws need no covariance matrix.
-#' @param ... Not used.
+#' @param effects `"fixed"`: without the groups of terms such as `(1 | g)`;
+#'   `"random"`: only these; `"all"`.
+#' @param flatten A vector rather than a list?
+#' @param is_multiclass Not used: taken from the fit.
+#' @param category Name of the column of classes, if there are more than two.
+#' @param ... For `yhat()` passed on to [predict()][predict.kb_srvm]; for draws those of
+#'   tidybayes (`value`, `seed`), `ndraws` and `re_formula`; otherwise not used.
 #' @return `get_predict()`: a data frame with the columns `rowid`, `group` and
 #'   `estimate`, and the draws as the attribute `posterior_draws`, a row per
-#'   estimate. `get_vcov()`: `NULL`.
-#' @examplesIf requireNamespace("marginaleffects", quietly = TRUE)
+#'   estimate. `get_vcov()`: `NULL`. `yhat()`: numbers, or a matrix of probabilities.
+#'   `model_info()`: a list of class `model_info`: `package`, `ver` and `type`. Draws: a
+#'   grouped data frame, a row per row of `newdata`, class and draw, with the column
+#'   `.epred`, or `.linpred`.
+#' @examplesIf requireNamespace("insight", quietly = TRUE)
 #' fit <- srvm(dist ~ speed, cars, seed = 1)
+#' insight::find_predictors(fit)
 #' # marginaleffects needs R 4.4 and the package collapse for draws.
-#' if (getRversion() >= "4.4" && nzchar(system.file(package = "collapse"))) {
+#' if (getRversion() >= "4.4" && nzchar(system.file(package = "collapse")) &&
+#'   requireNamespace("marginaleffects", quietly = TRUE)) {
 #'   print(marginaleffects::avg_comparisons(fit, variables = "speed"))
-#'   new <- data.frame(speed = c(10, 20))
-#'   print(marginaleffects::slopes(fit, newdata = new))
+#' }
+#' if (requireNamespace("DALEX", quietly = TRUE)) {
+#'   explainer <- DALEX::explain(fit, cars["speed"], cars$dist,
+#'     label = "srvm", verbose = FALSE
+#'   )
+#'   print(DALEX::predict_parts(explainer, cars[20, ]))
+#' }
+#' if (requireNamespace("tidybayes", quietly = TRUE)) {
+#'   print(tidybayes::epred_draws(fit, cars[c(1, 50), ], ndraws = 3))
 #' }
 #' @name get_predict.kb_fit
 NULL
@@ -88,29 +122,7 @@ allow_marginaleffects <- function() {
 # insight: the predictors and the data of a fit, which marginaleffects asks for.
 # Registered when it is loaded.
 
-#' The predictors and the data of a fit, for insight
-#'
-#' Methods of [insight](https://easystats.github.io/insight/), on which
-#' marginaleffects and others are built. Fits to `x` and `y` have them, too.
-#'
-#' @param x A fit of [srvm()], [bark()] or [kgs()].
-#' @param effects `"fixed"`: without the groups of terms such as `(1 | g)`;
-#'   `"random"`: only these; `"all"`.
-#' @param flatten A vector rather than a list?
-#' @param ... Not used.
-#' @return `find_predictors()`: names of columns, in a list with `conditional`
-#'   and, of groups, `random`. `get_data()`: the training rows as a data frame.
-#' @section Errors: `kb_error_not_defined` by `get_data()` if a formula
-#'   transforms variables and the data of the call are gone, or have changed:
-#'   the fit keeps only what the formula made of them.
-#' @examplesIf requireNamespace("insight", quietly = TRUE)
-#' fit <- srvm(dist ~ ., cars, seed = 1)
-#' insight::find_predictors(fit)
-#' head(insight::get_data(fit))
-#' @name find_predictors.kb_fit
-NULL
-
-#' @rdname find_predictors.kb_fit
+#' @rdname get_predict.kb_fit
 #' @exportS3Method insight::find_predictors
 find_predictors.kb_fit <- function(x, effects = "fixed", flatten = FALSE, ...) {
   mould <- checked_fit(x)$mould
@@ -125,7 +137,7 @@ find_predictors.kb_fit <- function(x, effects = "fixed", flatten = FALSE, ...) {
   if (flatten) unlist(out, use.names = FALSE) else out
 }
 
-#' @rdname find_predictors.kb_fit
+#' @rdname get_predict.kb_fit
 #' @exportS3Method insight::get_data
 get_data.kb_fit <- function(x, ...) {
   fit <- checked_fit(x)
@@ -156,42 +168,7 @@ gives_training_rows <- function(data, fit) {
 
 # DALEX: methods that its explainers need, registered when it is loaded.
 
-#' Explainers of DALEX
-#'
-#' Methods for [DALEX](https://modeloriented.github.io/DALEX/):
-#' `DALEX::explain()` needs a fit, the predictors and the response, but no
-#' prediction function. Its break-down plots, Shapley values, permutation
-#' importance and profiles refer to the posterior mean, or the predictive
-#' probabilities of classes; [importance()] and [partial_dependence()] also give
-#' their uncertainty.
-#'
-#' Give each explainer its `label`, such as `"bark"`, to tell them apart in
-#' plots: by default DALEX takes the last class of a model, which is `"kb_fit"`
-#' for all fits.
-#'
-#' @param X.model,model A fit of [srvm()], [bark()] or [kgs()].
-#' @param newdata A data frame of predictors, or a matrix.
-#' @param is_multiclass Not used: taken from the fit.
-#' @param ... Passed on to [predict()][predict.kb_srvm].
-#' @return `yhat()`: for a numeric response means, in its units; for two classes
-#'   the probability of the second, so that `y` is 0 and 1 in
-#'   `DALEX::explain()`, or of the class given as
-#'   `predict_function_target_column`; for more classes, also ordered ones, a
-#'   matrix of probabilities with a column for each. `model_info()`: a list of
-#'   class `model_info`: `package`, `ver` and `type`, `"regression"`,
-#'   `"classification"` or `"multiclass"`.
-#' @section Errors: Those of `predict()`.
-#' @examplesIf requireNamespace("DALEX", quietly = TRUE)
-#' fit <- srvm(dist ~ speed, cars, seed = 1)
-#' explainer <- DALEX::explain(fit, cars["speed"], cars$dist,
-#'   label = "srvm", verbose = FALSE
-#' )
-#' DALEX::model_performance(explainer)
-#' DALEX::predict_parts(explainer, cars[20, ])
-#' @name dalex_methods
-NULL
-
-#' @rdname dalex_methods
+#' @rdname get_predict.kb_fit
 #' @exportS3Method DALEX::yhat
 yhat.kb_fit <- function(X.model, newdata, ...) { # nolint: object_name_linter.
   fit <- checked_fit(X.model)
@@ -205,7 +182,7 @@ yhat.kb_fit <- function(X.model, newdata, ...) { # nolint: object_name_linter.
   if (is.null(column)) p else p[, column]
 }
 
-#' @rdname dalex_methods
+#' @rdname get_predict.kb_fit
 #' @exportS3Method DALEX::model_info
 model_info.kb_fit <- function(model, is_multiclass = FALSE, ...) {
   fit <- checked_fit(model)
@@ -224,35 +201,7 @@ model_info.kb_fit <- function(model, is_multiclass = FALSE, ...) {
 # tidybayes: its own methods serve all fits but those with several classes,
 # whose name of a column they leave out. Registered when it is loaded.
 
-#' Draws of predictions as tidy data frames
-#'
-#' `epred_draws()`, `linpred_draws()` and `predicted_draws()` of
-#' [tidybayes](https://mjskay.github.io/tidybayes/), their `add_*` forms, and
-#' the random variables of `epred_rvars()`, `linpred_rvars()` and
-#' `predicted_rvars()`, work with fits of [srvm()], [bark()] and [kgs()]. They
-#' have the draws of
-#' [rstantools::posterior_epred()][posterior_predict.kb_srvm] and the like;
-#' `tidy_draws()`, `spread_draws()` and `gather_draws()` have those of
-#' [posterior::as_draws()][as_draws.kb_bark]. Without tidybayes,
-#' `posterior::rvar(rstantools::posterior_epred(fit, newdata))` is a vector of
-#' random variables.
-#'
-#' @param object A fit of [srvm()], [bark()] or [kgs()].
-#' @param newdata New predictors, a data frame.
-#' @param ... Further arguments: those of tidybayes (`value`, `seed`), and of
-#'   [rstantools::posterior_epred()][posterior_predict.kb_srvm] or
-#'   [rstantools::posterior_linpred()][posterior_linpred.kb_fit] (`ndraws`,
-#'   `re_formula`). Unknown arguments are errors.
-#' @param category Name of the column of classes, if there are more than two.
-#' @return A grouped data frame: a row per row of `newdata`, class and draw,
-#'   with the column `.epred`, or `.linpred`.
-#' @examplesIf requireNamespace("tidybayes", quietly = TRUE)
-#' fit <- srvm(dist ~ speed, cars, seed = 1)
-#' tidybayes::epred_draws(fit, cars[c(1, 50), ], ndraws = 3)
-#' @name epred_draws.kb_fit
-NULL
-
-#' @rdname epred_draws.kb_fit
+#' @rdname get_predict.kb_fit
 #' @exportS3Method tidybayes::epred_draws
 epred_draws.kb_fit <- function(object, newdata, ...,
                                category = ".category") {
@@ -260,6 +209,6 @@ epred_draws.kb_fit <- function(object, newdata, ...,
   NextMethod(category = category)
 }
 
-#' @rdname epred_draws.kb_fit
+#' @rdname get_predict.kb_fit
 #' @exportS3Method tidybayes::linpred_draws
 linpred_draws.kb_fit <- epred_draws.kb_fit

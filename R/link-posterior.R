@@ -1,35 +1,64 @@
 # posterior: draws of the parameters.
 
-#' Draws of the parameters of an srvm fit
+#' Draws of the parameters of a fit
 #'
-#' @param x A fit of [srvm()].
-#' @param weighted `FALSE`: draws of equal weight, resampled from the particles
+#' `posterior::summarise_draws(as_draws(fit))` summarises them.
+#' @param x A fit of [srvm()], [bark()] or [kgs()].
+#' @param weighted For fits by particles. `FALSE`: draws of equal weight, resampled
 #'   under the fit's seed. `TRUE`: every particle's draw with its weight, see
-#'   [posterior::weight_draws()]. Not for batch fits.
+#'   [posterior::weight_draws()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return A [posterior::draws_df] (for batch fits with the chains and
-#'   iterations they come from) with the variables `sigma` (noise standard
-#'   deviation), `tau` (standard deviation of the coefficients), `k` (number of
-#'   centres), `Intercept` if the model has one, `df` (degrees of freedom of the
-#'   noise), `lambda` (rate of the number of centres) and `bandwidth[<predictor>]` (in
-#'   units of the predictor as the model sees it) if they are learned, `kernel` (its
-#'   number, as in [kernel_posterior()]) if kernels are averaged, and with a
-#'   [kernel_dictionary()] `k_kernel[h]` (number of centres with its kernel h);
-#'   `sigma`, `tau` and `Intercept` in units of the response.
-#'
-#'   Each particle is stored as a chain of one iteration, since particles are
-#'   not in the order of a chain. R-hat, `ess_bulk` and `ess_tail` of posterior,
-#'   which are for chains, are therefore `NA`; for the effective sample size of
-#'   particles see [ess()] and [diagnostics()]. [posterior::merge_chains()]
-#'   combines them into one chain.
+#' @return A [posterior::draws_df] with the chains and iterations that the draws come
+#'   from. Each particle is a chain of one iteration: R-hat, `ess_bulk` and
+#'   `ess_tail` of posterior are therefore `NA`; see [ess()] and [diagnostics()].
+#'   [posterior::merge_chains()] combines them into one chain.
+#' @section Variables of srvm():
+#' `sigma` (noise standard deviation), `tau` (standard deviation of the
+#' coefficients), `k` (number of centres), `Intercept` if the model has one, `df`
+#' (degrees of freedom of the noise), `lambda` (rate of the number of centres) and
+#' `bandwidth[<predictor>]` (in units of the predictor as the model sees it) if they
+#' are learned, `kernel` (its number, as in [kernel_posterior()]) if kernels are
+#' averaged, and with a [kernel_dictionary()] `k_kernel[h]` (number of centres with
+#' its kernel h); `sigma`, `tau` and `Intercept` in units of the response.
+#' @section Variables of bark():
+#' * `sigma`: noise standard deviation of a row of weight 1, in units of the
+#'   response (for Student-t noise its scale; where it varies, the root of the
+#'   mean variance over the rows; 1 in classification);
+#' * `J`: number of kernels, with their multiplicity (of several classes those of all
+#'   fields; `J[class]` of one);
+#' * `log_lik`: log likelihood of all responses, in their units, with the
+#'   coefficients integrated out; for classes, Student-t noise, `sigma` and the
+#'   truncation approximation given the coefficients;
+#' * `df`: degrees of freedom of the noise, if they are learned;
+#' * `cut[low|high]`: for ordered classes the cut point between the
+#'   neighbouring levels `low` and `high`; the first is 0;
+#' * with terms beside kernels the linear coefficients `b[term]` (see
+#'   [fixef.kb_bark()]), standard deviations `sd[factor]` or
+#'   `sd[factor,coefficient]` of groups and their correlations
+#'   `cor[factor,one,other]`;
+#' * `lambda[l]`: scale of column l of the predictors as the model sees them; 0 where
+#'   the predictor is not in the kernel; `delta[l]`, for priors that select: 1 where
+#'   it is in the kernel (of several classes `lambda[class,l]`, `delta[class,l]`).
+#'   With kernel-specific scales these are means over the kernels, weighted by the
+#'   absolute coefficients. With `bark_prior(directions = )` they belong to direction
+#'   l, and `directions[i,l]` is its component along column i; do not expect an R-hat
+#'   near 1.
+#' @section Variables of kgs():
+#' * `q`: rate of wrong labels, a constant where it is known; with
+#'   [noise_class()] `q[class]`, one for each class;
+#' * `errors`: the number of wrong labels expected given f and the rate, which
+#'   varies less than the number itself;
+#' * `log_lik`: log likelihood of all labels given f and the rate;
+#' * `log_nugget`, where it is learned, and `log_bandwidth[i]` likewise;
+#' * `f[i]`: f at row i for a direction of unit length, for at most ten
+#'   training rows (with more than two classes f of the first class).
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.2), seed = 1)
 #' posterior::summarise_draws(as_draws(fit), "mean", "sd")
-#' tail(ess(fit), 1)
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' posterior::summarise_draws(as_draws(fit), "mean", "sd", "rhat")
 #' @export
 as_draws.kb_srvm <- function(x, weighted = FALSE, ...) {
   x <- checked_fit(x, ...)
@@ -90,46 +119,7 @@ srvm_parameters <- function(fit, pool) {
 
 # bark -------------------------------------------------------------------------
 
-#' Draws of the parameters of a bark fit
-#'
-#' @param x A fit of [bark()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return A [posterior::draws_df] with the chains and iterations that the draws
-#'   come from and the variables
-#'   * `sigma`: noise standard deviation of a row of weight 1, in units of the
-#'     response (for Student-t noise its scale; where it varies, the root of the
-#'     mean variance over the rows; 1 in classification);
-#'   * `J`: number of kernels, with their multiplicity;
-#'   * `log_lik`: log likelihood of all responses, in their units, with the
-#'     coefficients integrated out; for classes, Student-t noise, `sigma` and the
-#'     truncation approximation given the coefficients;
-#'   * `df`: degrees of freedom of the noise, with `bark_prior(df = "learned")`;
-#'   * `cut[low|high]`: for ordered classes the cut point between the
-#'     neighbouring levels `low` and `high`; the first is 0;
-#'   * with terms beside kernels the linear coefficients `b[term]` (see
-#'     [fixef.kb_bark()]), standard deviations `sd[factor]` or
-#'     `sd[factor,coefficient]` of groups and their correlations
-#'     `cor[factor,one,other]`;
-#'   * `lambda[l]`: scale of column l of the predictors, for standardised
-#'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
-#'   * `delta[l]`, for priors that select: 1 where it is in the kernel.
-#'
-#'   With `bark_prior(directions = )` `lambda[l]` and `delta[l]` belong to
-#'   direction l, and `directions[i,l]` is its component along column i of the
-#'   predictors (standardised if `scale = TRUE`). The signs of directions are
-#'   not identified, and their numbering only in part, so do not expect an R-hat
-#'   near 1 for them. With kernel-specific scales `lambda[l]` is their mean and
-#'   `delta[l]` the share of kernels with the predictor, both weighted by the
-#'   absolute coefficients. With several classes `J` counts the kernels of all
-#'   fields and `J[class]` those of one; the others are `lambda[class,l]` and
-#'   `delta[class,l]`.
-#' @examples
-#' data <- sim_friedman(40, p = 5, seed = 1)
-#' fit <- bark(y ~ ., data,
-#'   control = mcmc_control(chains = 2, warmup = 100, iter = 90), seed = 1
-#' )
-#' posterior::summarise_draws(as_draws(fit), "mean", "sd", "rhat")
-#' @order 1
+#' @rdname as_draws.kb_srvm
 #' @export
 as_draws.kb_bark <- function(x, ...) {
   x <- checked_fit(x, ...)
@@ -168,31 +158,13 @@ scale_columns <- function(fit, pool) {
   cbind(scales, delta)
 }
 
-#' @rdname as_draws.kb_bark
+#' @rdname as_draws.kb_srvm
 #' @export
 as_draws_df.kb_bark <- as_draws.kb_bark
 
 # kgs --------------------------------------------------------------------------
 
-#' Draws of the parameters of a kgs fit
-#'
-#' @param x A fit of [kgs()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return A [posterior::draws_df] with the chains and iterations that the draws
-#'   come from and the variables
-#'   * `q`: rate of wrong labels, a constant where it is known; with
-#'     [noise_class()] `q[class]`, one for each class;
-#'   * `errors`: the number of wrong labels expected given f and the rate, which
-#'     varies less than the number itself;
-#'   * `log_lik`: log likelihood of all labels given f and the rate;
-#'   * `log_nugget`, where it is learned, and `log_bandwidth[i]` likewise;
-#'   * `f[i]`: f at row i for a direction of unit length, for at most ten
-#'     training rows (with more than two classes f of the first class);
-#'     [`predict(type = "draws")`][predict.kb_kgs] gives all.
-#' @examples
-#' moons <- sim_moons(80, flips = 0.1, seed = 1)
-#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
-#' posterior::summarise_draws(as_draws(fit), "mean", "sd", "rhat")
+#' @rdname as_draws.kb_srvm
 #' @export
 as_draws.kb_kgs <- function(x, ...) {
   x <- checked_fit(x, ...)
@@ -216,7 +188,7 @@ kgs_rates <- function(fit, chains = chain_matrices(fit)) {
   chains[kgs_rate_names(fit)]
 }
 
-#' @rdname as_draws.kb_kgs
+#' @rdname as_draws.kb_srvm
 #' @export
 as_draws_df.kb_kgs <- as_draws.kb_kgs
 
@@ -224,35 +196,25 @@ as_draws_df.kb_kgs <- as_draws.kb_kgs
 
 #' Posterior predictive checks
 #'
-#' Compares the training responses with draws of new responses for the same rows
-#' (`rstantools::posterior_predict()`) in a plot from bayesplot.
-#'
-#' Of a fit of [bark()] with `prior_only = TRUE` draws are from the prior, and
-#' the plot shows what the model expects before it has seen data. Because
-#' coefficients of kernels have heavy tails, the axis has the data and the
-#' central 80% of the drawn responses, at most two ranges of the data beyond the
-#' data; the subtitle says which shares of the drawn responses lie beyond.
-#'
+#' `pp_check(fit)` compares the training responses with draws of new responses for
+#' the same rows in a plot from bayesplot. Of a fit of [bark()] with `prior_only =
+#' TRUE` draws are from the prior; the axis has the data and the central 80% of the
+#' drawn responses, at most two ranges of the data beyond the data, and the subtitle
+#' says what lies beyond.
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param type The name of a plot of [bayesplot](https://mc-stan.org/bayesplot/)
 #'   without the prefix `ppc_`, such as `"dens_overlay"`, `"ecdf_overlay"`,
 #'   `"stat"`, `"intervals"`, `"bars"`, `"loo_pit_qq"` (not every plot suits
 #'   every response). `NULL`: `"dens_overlay"` for numbers (`"ecdf_overlay"` if
 #'   draws are from the prior), `"km_overlay"` where they are censored, `"bars"`
-#'   for classes. Draws from the prior: `"dens"`, `"dens_overlay"`,
-#'   `"ecdf_overlay"`, `"km_overlay"`, `"hist"`, `"freqpoly"`, `"bars"`,
-#'   `"rootogram"`, `"intervals"`, `"ribbon"`, `"boxplot"`, or those of them,
-#'   and `"violin"`, that have `"_grouped"` at the end.
+#'   for classes. Draws from the prior have the plots that suit their tails; the error
+#'   names them.
 #' @param ndraws Number of draws. `NULL`: 8 for plots with a panel or a box per
 #'   draw, 50 for those with a line per draw, otherwise 200.
 #' @param seed For the new responses, see [simulate()][simulate.kb_fit].
 #' @param ... Passed on to the plot, such as `stat`, `group` or `x`.
 #' @return A ggplot object. Classes are numbered from 1, in the order of their
 #'   levels.
-#' @section Errors: `kb_error_package` without bayesplot and rstantools,
-#'   `kb_error_argument` for a type that bayesplot does not have,
-#'   `kb_error_not_defined` for fits without a likelihood, and for types that do
-#'   not suit draws from the prior.
 #' @examplesIf rlang::is_installed(c("bayesplot", "dplyr (>= 1.1.0)"))
 #' if (requireNamespace("rstantools", quietly = TRUE)) {
 #'   data <- sim_sinc(50, seed = 1)

@@ -4,7 +4,6 @@
 #' Linear predictor, predictive intervals, R squared and prior of a fit
 #'
 #' Methods of generics of rstantools, for fits with a likelihood.
-#'
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param transform For `posterior_linpred()`: on the scale of the response?
 #'   That is `rstantools::posterior_epred()`.
@@ -28,27 +27,22 @@
 #'   equal-tailed limits, a matrix.
 #' * `predictive_error()`: responses minus draws of new ones, a matrix S x n; two
 #'   classes count as 0 and 1.
-#' * `bayes_R2()`: a vector of S draws of \eqn{v_f / (v_f + v_e)}{v_f / (v_f +
-#'   v_e)}, where v_f is the variance over the training rows of the expected
-#'   responses and v_e that of the noise: sigma^2 (averaged over the weights;
-#'   with t noise times df / (df - 2)), or for two classes the mean of p (1 - p)
-#'   (Gelman and others, 2019).
+#' * `bayes_R2()`: a vector of S draws of \eqn{v_f / (v_f + v_e)}{v_f / (v_f + v_e)}
+#'   (Gelman and others, 2019), v_f the variance over the training rows of the
+#'   expected responses and v_e that of the noise, or for two classes the mean of p
+#'   (1 - p).
 #' * `prior_summary()`: the prior of the fit with all numbers resolved, a list
 #'   of class `kb_prior_summary` with a print method.
-#' @section Errors:
-#'   `kb_error_not_defined` for `predictive_interval()` with classes,
-#'   `bayes_R2()` with more than two classes or with t noise without a variance,
-#'   and all of them for [kbr()].
+#' @section Errors: `kb_error_not_defined` for `predictive_interval()` with classes,
+#'   and for `bayes_R2()` with more than two classes or with t noise without a
+#'   variance.
 #' @references
 #' Gelman, A., Goodrich, B., Gabry, J. and Vehtari, A. (2019). R-squared for
 #' Bayesian regression models. *The American Statistician* 73, 307-309.
 #' \doi{10.1080/00031305.2018.1549100}
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
 #' rstantools::predictive_interval(fit, newdata = data.frame(x = 0:2))
 #' median(rstantools::bayes_R2(fit))
 #' rstantools::prior_summary(fit)

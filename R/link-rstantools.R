@@ -2,7 +2,8 @@
 
 #' Posterior predictions in the form of rstantools
 #'
-#' @param object A fit of [srvm()] or [bark()].
+#' `rstantools::posterior_predict(fit, newdata)` has draws of new responses.
+#' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param newdata New predictors as for [predict()][predict.kb_srvm]; for
 #'   `log_lik()` of a formula fit with the response. `NULL`: the training rows.
 #' @param newy For `log_lik()` of an x/y fit with `newdata`: the responses.
@@ -16,21 +17,18 @@
 #'   [predict()][predict.kb_bark]. It changes nothing where there are none.
 #' @param seed For `posterior_predict()`: see [simulate()][simulate.kb_fit].
 #' @param ... Not used: unknown arguments are errors.
-#' @return Matrices S x n: `posterior_epred()` draws of the expected response
-#'   (f, or the probability of the second of two classes), `posterior_predict()`
-#'   draws of new responses (1 for the second class, 0 for the first; of C
-#'   classes of [bark()] their number from 1, and `posterior_epred()` is then an
-#'   array S x n x C of their probabilities with the levels as names),
-#'   `log_lik()` log densities or probabilities of the responses given each
-#'   draw, of all copies of a row if weights count them. Draws have equal weight and
-#'   are ordered chain by chain. Counts whose mean is too large for R's generators
-#'   are `NA`.
+#' @return Matrices S x n: `posterior_epred()` draws of the expected response (f, or
+#'   the probability of the second of two classes), `posterior_predict()` draws of
+#'   new responses (1 for the second class, 0 for the first; of C classes their
+#'   number from 1, and `posterior_epred()` is then an array S x n x C of their
+#'   probabilities with the levels as names), `log_lik()` log densities or
+#'   probabilities of the responses given each draw, of all copies of a row if
+#'   weights count them. Draws have equal weight and are ordered chain by chain.
+#'   Labels of [kgs()] are the recorded ones, right or wrong. Counts whose mean is
+#'   too large for R's generators are `NA`.
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.2), seed = 1)
 #' dim(rstantools::posterior_predict(fit, data.frame(x = 0:2), seed = 1))
 #' @name posterior_predict.kb_srvm
 NULL
@@ -241,35 +239,7 @@ refuse_row_weights <- function(object, weights, scored = FALSE) {
 
 # kgs --------------------------------------------------------------------------
 
-#' Posterior predictions of kgs fits in the form of rstantools
-#'
-#' @param object A fit of [kgs()].
-#' @param newdata New predictors as for [predict()][predict.kb_kgs]; for
-#'   `log_lik()` of a formula fit with the labels. `NULL`: the training rows.
-#' @param newy For `log_lik()` of an x/y fit with `newdata`: the labels.
-#' @param ndraws Number of draws S, chosen evenly; by default all kept draws.
-#' @param seed For `posterior_predict()`: a whole number, or `NULL` to draw from
-#'   R's generator.
-#' @param re_formula `NULL` or `NA`, as for other models: there are no groups.
-#' @param ... Not used: unknown arguments are errors.
-#' @return All refer to the recorded labels, right or wrong; draws are ordered
-#'   chain by chain. For two classes matrices S x n: `posterior_epred()` the
-#'   probability of the second level given each draw, `posterior_predict()`
-#'   labels (1 for the second level, 0 for the first), `log_lik()` log
-#'   probabilities of the labels. For C classes `posterior_epred()` is an array
-#'   S x n x C with the levels as names, `posterior_predict()` the numbers of
-#'   levels from 1. The means of `posterior_epred()` are those of
-#'   [`predict(type = "prob")`][predict.kb_kgs].
-#' @examplesIf requireNamespace("rstantools", quietly = TRUE)
-#' moons <- sim_moons(80, flips = 0.1, seed = 1)
-#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
-#' new <- data.frame(x1 = c(0, 1), x2 = 0)
-#' colMeans(rstantools::posterior_epred(fit, new))
-#' rstantools::posterior_predict(fit, new, ndraws = 3, seed = 1)
-#' @name posterior_predict.kb_kgs
-NULL
-
-#' @rdname posterior_predict.kb_kgs
+#' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_epred
 posterior_epred.kb_kgs <- posterior_epred.kb_srvm
 
@@ -279,7 +249,7 @@ expected_draws.kb_kgs <- function(fit, rows, pool, chosen) {
   second_or_all(p, fit$mould$levels)
 }
 
-#' @rdname posterior_predict.kb_kgs
+#' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_predict
 posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, re_formula = NULL, ...) {
@@ -288,7 +258,7 @@ posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
   drawn_responses(object, rows, ndraws, seed)
 }
 
-#' @rdname posterior_predict.kb_kgs
+#' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::log_lik
 log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, ...) {
@@ -311,30 +281,22 @@ response_log_lik.kb_kgs <- function(fit, rows, pool, chosen) {
 
 #' Leave-one-out cross-validation and WAIC
 #'
-#' Methods of [loo::loo()] and [loo::waic()] for fits with a likelihood.
+#' `loo::loo(fit)`, `loo::waic(fit)` and `loo::kfold(fit)` for fits with a likelihood.
 #'
-#' With normal noise `loo()` integrates over the coefficients of the kernels
-#' exactly: it weights the draws of all other parameters \eqn{\theta}{ theta} by
-#' the inverse of \eqn{p(y_i | y_{-i}, \theta)}{p(y_i | y_-i, theta)}, which
-#' follows from the mean m and variance v of f at row i given
-#' \eqn{\theta}{theta} and the noise variance s: a normal density of mean (m - h
-#' y) / (1 - h) and variance s / (1 - h), h = v / s. Otherwise few draws would
+#' With normal noise `loo()` integrates over the coefficients of the kernels exactly:
+#' it weights the draws of all other parameters \eqn{\theta}{theta} by the inverse of
+#' \eqn{p(y_i | y_{-i}, \theta)}{p(y_i | y_-i, theta)}. Otherwise few draws would
 #' dominate the weights of rows that are centres of kernels. For classes, for t
-#' noise, and for `waic()` the log likelihood given each draw of the
-#' coefficients is used, `rstantools::log_lik()`. If Pareto k is above 0.7,
-#' `loo()` warns that its estimate is unreliable.
-#'
-#' The relative efficiency of the draws, which enters the smoothing of the
-#' largest weights and the standard errors, is computed from the chains; in
-#' sequential fits it is the effective number of particles over their number.
-#'
-#' Rows with weights that mean copies (see [kb_weights]) count as their copies, of
-#' which one is left out at a time.
-#'
+#' noise, and for `waic()` the log likelihood given each draw of the coefficients is
+#' used, `rstantools::log_lik()`. If Pareto k is above 0.7, `loo()` warns that its
+#' estimate is unreliable. The relative efficiency of the draws is computed from the
+#' chains; in sequential fits it is the effective number of particles over their
+#' number. Rows with weights that mean copies (see [kb_weights]) count as their
+#' copies, of which one is left out at a time.
 #' @param x A fit of [srvm()], [bark()] or [kgs()].
 #' @param ... Passed on to [loo::loo.matrix()] or [loo::waic.matrix()], such as
 #'   `cores`.
-#' @return An object of class `loo` (`psis_loo`, or `waic`), for
+#' @return An object of class `loo` (`psis_loo`, `waic`, or `kfold`), for
 #'   [loo::loo_compare()] and [loo::loo_model_weights()]. Compare only models of
 #'   the same response on the same scale.
 #' @section Errors: `kb_error_not_defined` for fits without a likelihood
@@ -353,6 +315,7 @@ response_log_lik.kb_kgs <- function(fit, rows, pool, chosen) {
 #' narrow <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
 #' wide <- srvm(y ~ x, data, kernel = kernel_gaussian(3), seed = 1)
 #' loo::loo_compare(loo::loo(narrow), loo::loo(wide))
+#' loo::kfold(narrow, K = 4, seed = 1)
 #' @name loo.kb_fit
 NULL
 

@@ -2,10 +2,9 @@
 
 #' Models for parsnip
 #'
-#' Specifications of [bark()], [srvm()] and [kgs()] for tidymodels: they can be
-#' fitted by `parsnip::fit()`, put into a workflow with a recipe, resampled and
-#' tuned.
-#'
+#' `parsnip::fit(srvm_spec("regression"), y ~ ., data)` fits [srvm()], and likewise
+#' the specifications of [bark()] and [kgs()]. They can be put into a workflow with a
+#' recipe, resampled and tuned, over the ranges of [tuning_parameters].
 #' @param mode `"regression"`, `"quantile regression"` or `"classification"`, for
 #'   `bark_spec()` also `"censored regression"`; `kgs_spec()` is for
 #'   classification only.
@@ -19,54 +18,39 @@
 #' @param particles Number of particles, see [smc_control()].
 #' @param iter Number of iterations of each chain after the warmup, see
 #'   [mcmc_control()].
-#'
 #' @details Everything else goes to `parsnip::set_engine()`: `kernel`, `prior`
 #' and `control` (in place of the corresponding main arguments), and the
-#' other arguments of the fit function, such as `seed`. Without a seed one is
-#' drawn from R's generator, so that `set.seed()` before `fit()` takes effect.
+#' other arguments of the fit function, such as `family` of counts or `seed`. Without a
+#' seed one is drawn from R's generator.
 #'
-#' Formulas are those of the fit functions: `y ~ kernels(x) + z + (1 | g) +
-#' offset(o)` has a linear term, groups and an offset beside kernels, see
-#' [bark()]; [srvm()] has offsets. Functions in them must be those of packages.
-#' In a workflow give such a formula to `workflows::add_model(formula = )`,
-#' beside `workflows::add_variables()` or a recipe for the columns.
-#' `parsnip::fit_xy()` and workflows without this formula fit to `x` and `y`.
+#' Formulas are those of the fit functions; functions in them must be those of
+#' packages. In a workflow give a formula with `kernels()`, groups or an offset to
+#' `workflows::add_model(formula = )`, beside `workflows::add_variables()` or a
+#' recipe for the columns. `parsnip::fit_xy()` and workflows without this formula fit
+#' to `x` and `y`.
 #'
 #' Predictions are of the types `"numeric"`, `"class"`, `"prob"`, `"conf_int"`
-#' (credible intervals of the regression function, or of the probabilities),
-#' `"pred_int"`, `"quantile"` (of new responses) and `"raw"`. For `kgs_spec()`
-#' `"prob"` is for the label as recorded, right or wrong, and `"class"` is the
-#' most probable true class, see [predict.kb_kgs()]. Factors become indicators,
-#' one column per level; predictors are standardised by the fit function. Counts
-#' are regression with `family` in `parsnip::set_engine()`, such as `family =
-#' "poisson"`.
+#' (credible intervals of f or of the probabilities), `"pred_int"`, `"quantile"` (of
+#' new responses) and `"raw"`; with censored responses `"time"` (the median),
+#' `"survival"` (with `eval_time`, and `interval = "confidence"` for credible
+#' intervals) and `"linear_pred"`. For `kgs_spec()` `"prob"` is for the label as
+#' recorded, and `"class"` the most probable true class, see [predict.kb_kgs()].
+#' Factors become indicators, one column per level; predictors are standardised by
+#' the fit function.
 #'
 #' `bark_spec()` and `kgs_spec()` pass importance and frequency weights on as
-#' `weights`: for [bark()] in classification only with the logit link, the
-#' default, for [kgs()] only with a nugget, the default too. Of counts, classes
-#' and times they count rows. Of other numbers frequency weights repeat rows, and
-#' importance weights divide the variance of the noise: it is that of a row of
-#' weight 1, so only weights with a mean near 1 leave prediction intervals as wide
-#' as without.
-#'
-#' Censored regression takes `Surv()` responses; its predictions are of the
-#' types `"time"` (the median), `"conf_int"` (of the median), `"pred_int"` and
-#' `"quantile"` (of new times), `"survival"` (with `eval_time`, and `interval =
-#' "confidence"` for credible intervals), `"linear_pred"` and `"raw"`.
+#' `weights`: for [bark()] in classification only with the logit link, for [kgs()] only
+#' with a nugget, the defaults. Of counts, classes and times they count rows. Of other
+#' numbers frequency weights repeat rows, and importance weights divide the variance of
+#' the noise, which is that of a row of weight 1.
 #'
 #' Without `iter` chains have the length that `bark()` and `kgs()` choose; with it
 #' the warmup is a third of it. Where a warning says `update(fit, ...)`, `fit` is
 #' `parsnip::extract_fit_engine()` of a fitted specification or workflow; to fit
 #' again, use `control = mcmc_control(until = convergence(error = 0.1))` in
-#' `parsnip::set_engine()`.
-#'
-#' All main arguments can be tuned, over the ranges of [tuning_parameters].
-#'
-#' Fitted specifications and workflows are plain data, which `saveRDS()` and
-#' `bundle::bundle()` keep. `butcher::butcher()` reduces a workflow but not the fit
-#' in it: nearly all of that are draws, which predictions need. For [bark()]
-#' `keep_data = FALSE` in `parsnip::set_engine()` leaves out the data.
-#'
+#' `parsnip::set_engine()`. Fits are plain data, which `saveRDS()` and
+#' `bundle::bundle()` keep; for [bark()] `keep_data = FALSE` in
+#' `parsnip::set_engine()` leaves out the data.
 #' @return A model specification of class `model_spec`. Use
 #'   `parsnip::extract_fit_engine()` to get the fit of this package from a
 #'   fitted specification.
@@ -165,7 +149,6 @@ update.kgs_spec <- update_of_spec("kgs_spec")
 #' Fit functions for parsnip
 #'
 #' The fit functions with the arguments of [parsnip_specs]; not for direct use.
-#'
 #' @param formula,data,weights As in the fit functions. `..y ~ .` is parsnip's
 #'   for what `parsnip::fit_xy()` was given.
 #' @param type,alpha,eps,gamma,bandwidth,lambda,particles,bias,nugget,iter See
@@ -245,7 +228,6 @@ bark_survival <- function(object, newdata, times, interval = "none",
 }
 
 #' Call a fit function
-#'
 #' @param main Main arguments that are given.
 #' @param given Arguments of `set_engine()`.
 #' @param makers For settings of the engine the functions that make them of main
@@ -436,23 +418,16 @@ spec_predictions <- function(spec, mode) {
 #' The ranges that `tune::tune_grid()` and other functions of tidymodels use for
 #' arguments of [parsnip_specs] marked by `tune::tune()`. To change one,
 #' `update()` the set of parameters with another `range`.
-#'
 #' @param range Two numbers: the lowest and the highest value; on a logarithmic
 #'   scale their logarithms to base 10.
 #' @param values The types, see [bark_prior()].
-#'
 #' @details `param_bandwidth()` (in units of the scaled predictors),
-#' `param_lambda()`, `param_gamma()`, `param_bias()` and `param_nugget()` are on
-#' a logarithmic scale, `param_alpha()` and `param_eps()` on their own scale;
-#' `param_particles()` and `param_iter()` are whole numbers. More particles and
-#' iterations cost time but do not change the model: set them rather than tune
-#' them.
-#'
-#' Within the ranges of `alpha`, `eps` and `gamma` the expected number of
-#' kernels of [bark()] is between .5 and 190.
-#'
+#' `param_lambda()`, `param_gamma()`, `param_bias()` and `param_nugget()` are on a
+#' logarithmic scale, `param_alpha()` and `param_eps()` on their own scale;
+#' `param_particles()` and `param_iter()` are whole numbers, which cost time but do
+#' not change the model. Within the ranges of `alpha`, `eps` and `gamma` the expected
+#' number of kernels of [bark()] is between .5 and 190.
 #' @return An object of class `param` of the package dials.
-#' @section Errors: `kb_error_package` without dials.
 #' @examplesIf requireNamespace("dials", quietly = TRUE)
 #' dials::grid_regular(param_bandwidth(), levels = 3)
 #' dials::grid_regular(param_bandwidth(c(-0.5, 0.5)), levels = 3)

@@ -18,23 +18,16 @@
 #' `print()` and `summary()` show, such as coefficients, noise and standard
 #' deviations of groups. The Monte Carlo error of a posterior mean comes from the
 #' means of the C chains, sd / sqrt(C), or of their halves, whichever is larger; with
-#' fewer than four chains from those of four parts or more. That of predictions is the
-#' root mean square over f (for several classes the probabilities) at 20 rows, each
-#' relative to its posterior standard deviation. Scales, inclusion and numbers of
-#' kernels take far longer to mix than predictions: `diagnostics()` has them.
+#' fewer than four chains from those of four parts or more. That of predictions is
+#' the root mean square over f (for several classes the probabilities) at 20 rows,
+#' each relative to its posterior standard deviation. Without a fixed length [bark()]
+#' aims at an error of 0.25; with any length `print()` says "converged", and no
+#' warning is given, up to 0.3.
 #'
-#' Fits judge themselves in this way: without a fixed length [bark()] aims at an
-#' error of 0.25; with any length `print()` says "converged", and no warning is
-#' given, up to 0.3, beyond which another seed may move posterior means by a third
-#' of their standard deviation.
-#'
-#' A run that is stopped because its diagnostics look good is slightly biased:
-#' it is more likely to end when the chains happen to agree (Cowles, Roberts and
-#' Rosenthal, 1999). The bias vanishes as the required effective sample size
-#' grows (Glynn and Whitt, 1992), and is smaller with few checks: by default the
-#' length of the run doubles between checks. A long run of fixed length has no
-#' such bias.
-#'
+#' A run that is stopped because its diagnostics look good is slightly biased (Cowles,
+#' Roberts and Rosenthal, 1999). The bias vanishes as the required effective sample size
+#' grows (Glynn and Whitt, 1992), and is smaller with few checks
+#' doubles between them.
 #' @param rhat Largest R-hat, above 1.
 #' @param ess Smallest effective sample size of all chains together, above 0.
 #' @param max_iter Largest number of iterations of each chain after the warmup,
@@ -43,8 +36,6 @@
 #'   parameters in posterior standard deviations, above 0: then `rhat` and `ess`
 #'   do not count.
 #' @return A list of class `kb_convergence`.
-#' @section Errors: A number outside its range is an error of class
-#'   `kb_error_argument`.
 #' @references
 #' Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner, P.-C.
 #' (2021). Rank-normalization, folding, and localization: an improved R-hat for

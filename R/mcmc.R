@@ -178,6 +178,7 @@ inform_memory <- function(fit) {
 
 #' Continue Markov chains
 #'
+#' `update(fit, until = convergence())` continues chains until they have converged.
 #' @param object A fit by Markov chains: of [bark()], or of [srvm()] with
 #'   `method = "mcmc"`. Fits of [kgs()] have [their own method][update.kb_kgs].
 #' @param iter Number of further iterations of each chain, after the warmup;
@@ -185,9 +186,7 @@ inform_memory <- function(fit) {
 #'   interrupted fit is run to its end, a complete fit is returned unchanged.
 #'   With `until` the number of iterations between checks of the diagnostics;
 #'   `NULL`: as many as the chains have, which doubles them.
-#' @param time_limit Seconds after which this call stops; `NULL`: the limit in
-#'   the fit's control.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @inheritParams update.kb_kgs
 #' @param until `NULL`, or [convergence()]: the chains continue until all
 #'   quantities of `diagnostics(object)$convergence` are within its thresholds,
 #'   or `max_iter` iterations or the time limit are reached.
@@ -195,11 +194,9 @@ inform_memory <- function(fit) {
 #'   [sequential fits][update.kb_srvm].
 #' @return A fit with all draws. With `until` they are identical to those of one
 #'   run of the same length.
-#' @section Warnings: `kb_warning_convergence` names the quantities of chains
-#'   that have not converged, `kb_warning_time_limit` and
-#'   `kb_warning_interrupted` report chains that were stopped. A message of class
-#'   `kb_message_few_draws` reports fewer than 100 draws per chain, or a single
-#'   chain, one of class `kb_message_memory` draws of more than 1 GB.
+#' @section Warnings: `kb_warning_convergence` names the quantities of chains that
+#'   have not converged. Messages report few draws (`kb_message_few_draws`) and draws
+#'   of more than 1 GB (`kb_message_memory`).
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
 #' fit <- srvm(y ~ x, data,

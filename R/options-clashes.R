@@ -5,16 +5,12 @@
 #'
 #' Combinations that the fit functions refuse, with an error that says what works
 #' instead. All others are defined.
-#'
 #' @section bark():
 #' `r clash_table("bark")`
-#'
 #' @section srvm():
 #' `r clash_table("srvm")`
-#'
 #' @section kgs():
 #' `r clash_table("kgs")`
-#'
 #' @section Classes with latent responses:
 #' Of [srvm()] with two classes, and of [bark()] with `family = "probit"`,
 #' `"ordered"` without weights, and `"multinomial"`:

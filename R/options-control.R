@@ -4,84 +4,52 @@
 
 #' Settings of the sequential Monte Carlo sampler
 #'
-#' Number of particles, moves, resampling and running time of a sequential
-#' sampler such as [srvm()].
-#'
+#' `srvm(y ~ x, data, control = smc_control(particles = 1000))` runs a sequential
+#' sampler with 1000 particles; the other settings seldom need a change. [tdsmc()]
+#' takes some of them.
+#' @details
 #' The default proposal, `"adapted"`, decides for every particle whether the new
 #' point becomes a centre, with its posterior probability. With
 #' \eqn{\gamma_t(S) = p_t(S) L_t(S)}, the prior of the set S among the rows so
 #' far times its marginal likelihood, and S' the particle's set, the weight is
-#' \deqn{\frac{\gamma_t(S') + \gamma_t(S' \cup \{t\})}{\gamma_{t-1}(S')},}{
-#'   [gamma_t(S') + gamma_t(S' + t)] / gamma_(t-1)(S'),} which is exact because
-#'   every set has only one possible ancestor.
+#' \deqn{\frac{\gamma_t(S') + \gamma_t(S' \cup \{t\})}{\gamma_{t-1}(S')}.}{
+#'   [gamma_t(S') + gamma_t(S' + t)] / gamma_(t-1)(S').} It is exact because
+#' every set has only one possible ancestor.
 #'
-#' Rows enter gradually: the likelihood of a row is raised to the power w, and
-#' the prior odds of its centre are multiplied by w, with w rising from 0 to 1.
-#' Every row stops at `powers`, by default at 0.05, where the particles are
-#' moved to prepare for the full row. A quarter of these moves concern the row's
-#' own centre. A row that few particles explain would still leave few of them
-#' alive. So a row also stops where an increase would take the conditional
-#' effective sample size (Zhou, Johansen and Aston, 2016) below
-#' `cess_threshold`. A row that would take it below `cess_threshold`\eqn{^3}{^3}
-#' is explained by rare particles only; while that is so, each of its increases
-#' keeps `cess_threshold`\eqn{^{1/3}}{^(1/3)}. At all stops particles are
-#' resampled if necessary. The weight of an increase from w to w' is
-#' \deqn{\frac{\gamma_{w'}(S) + \gamma_{w'}(S \cup \{t\})}{
-#'   \gamma_w(S) + \gamma_w(S \cup \{t\})},}{
-#'   [gamma_w'(S) + gamma_w'(S + t)] / [gamma_w(S) + gamma_w(S + t)],}
-#' where S is the particle's set without t. With fixed `powers` alone
-#' (`cess_threshold = 0`) the estimate of the evidence is unbiased. Adaptive
-#' stops leave it consistent, but too low on average: they limit the weight of
-#' the rare particles that explain a row, which then no longer compensates for
-#' the runs without such particles. On 50 rows of [sim_sinc()] (seed 101, one
-#' kernel, 250 particles) the mean of 60 log evidences was below that of 4000
-#' particles with many stops by 1.1 with the threshold alone, by 0.7 with the
-#' stop at 0.05, in the same time, by 0.3 with
-#' `powers = c(0.05, 0.2, 1), cess_threshold = 0.5` in 2.4 times that, and by
-#' 0.2 with `powers = c(0.01, 0.1, 0.3, 1)` in 4 times that. A probit row at
-#' power w is \eqn{\Phi(\sqrt{w} f)}, whose latent response has variance 1/w.
+#' Rows enter gradually: the likelihood of a row is raised to the power w, and the
+#' prior odds of its centre are multiplied by w, with w rising from 0 to 1. Every row
+#' stops at `powers`, where the particles are moved; a quarter of these moves concern
+#' the row's own centre. A row also stops where an increase would take the
+#' conditional effective sample size (Zhou, Johansen and Aston, 2016) below
+#' `cess_threshold`. A row that would take it below `cess_threshold`\eqn{^3}{^3} is
+#' explained by rare particles only; while that is so, each of its increases keeps
+#' `cess_threshold`\eqn{^{1/3}}{^(1/3)}. At all stops particles are resampled if
+#' necessary. With fixed `powers` alone (`cess_threshold = 0`) the estimate of the
+#' evidence is unbiased. Adaptive stops leave it consistent, but too low on average.
+#' A probit row at power w is \eqn{\Phi(\sqrt{w} f)}.
 #'
-#' `"birth_death"` is the proposal of the papers: the set stays as it is, gains
-#' any candidate or loses a centre, without regard to the response, with
-#' probabilities \eqn{\alpha} bounded by `move_fraction`. Its weights are also
-#' exact, but vary much more:
-#' \deqn{\frac{\gamma_t(S)}{\gamma_{t-1}(S')}
-#'   \frac{\alpha'(S) q'(S' | S)}{\alpha(S') q(S | S')},}{
-#'   gamma_t(S) / gamma_(t-1)(S') alpha'(S) q'(S' | S) / [alpha(S') q(S | S')],}
-#' where q chooses the candidate or the centre uniformly and the primed
-#' probabilities are those of the reverse move among the rows before t, or 1 if
-#' S holds the new row: then S without it is the only possible ancestor.
-#'
-#' `"paper"` is only for reproducing the published results: the same proposal
-#' with the weights as printed, which do NOT target the posterior ([srvm()]
-#' warns with class `kb_warning_inexact`). As we read them, a move from a set of
-#' k' centres to one of k has the weight
-#' \deqn{\frac{L_t(S)}{L_{t-1}(S')} \lambda^{k - k'} \frac{(k' - 1)!}{(k - 1)!}
-#'   \frac{1}{q}, \quad (-1)! := 1,}{ L_t(S) / L_(t-1)(S') lambda^(k - k') [(k'
-#'   - 1)! / (k - 1)!] / q, (-1)! := 1,} where L is the marginal likelihood and
-#'   q is 1 for no move, 1/(m - k') for a birth among m distinct rows and 1/k'
-#'   for a death. The probabilities of the types of moves do not enter, nor does
-#'   `centres` of the prior. A birth is forced at k' = 0. By default particles
-#'   are then resampled at every step, and there are no reversible-jump moves.
-#'
+#' `"birth_death"` is the proposal of the papers: the set stays as it is, gains any
+#' candidate or loses a centre, without regard to the response. Its weights are also
+#' exact, but vary much more. `"paper"` is only for reproducing the published results:
+#' the same proposal with the weights as printed, which do NOT target the posterior
+#' ([srvm()] warns with class `kb_warning_inexact`); by default particles are then
+#' resampled at every step, and there are no reversible-jump moves. The article
+#' `srvm-steps` has the formulas.
 #' @param particles Number of particles N, at least 1; per kernel if [srvm()]
 #'   averages over several. `NULL`: 250, or 125 where [srvm()] learns a bandwidth
 #'   for each predictor (with a bounded memory while it does). The Monte Carlo
 #'   error is proportional to 1 / sqrt(N).
-#' @param n_moves Number of jump moves (birth, death or swap) for each particle
-#'   and round, at least 0. They keep the particles diverse. Births are tried as
-#'   long as they are accepted, then deaths, and so on, which prevents the
-#'   number of centres from oscillating (Gagnon and Doucet, 2021). A step has
-#'   one round, but 20 / t at an early row t, and 4 at each further stop of a
-#'   row (see Details). `NULL`: 10, but 0 under `"paper"`.
+#' @param n_moves Number of jump moves (birth, death or swap) for each particle and
+#'   round, at least 0. They keep the particles diverse. Births are tried as long as
+#'   they are accepted, then deaths, and so on (Gagnon and Doucet, 2021). A step has
+#'   one round, but 20 / t at an early row t, and 4 at each further stop. `NULL`: 10,
+#'   but 0 under `"paper"`.
 #' @param proposal How the set of centres is extended: `"adapted"`,
 #'   `"birth_death"` or `"paper"`, see Details.
-#' @param resampling Resampling scheme: `"systematic"`, `"stratified"`,
-#'   `"residual"`, `"multinomial"` or `"minimum-entropy"`. A particle of weight
-#'   w has N w copies on average. Systematic and minimum-entropy resampling
-#'   round N w up or down, which gives the smallest possible variance; the
-#'   former draws one number for all particles, the latter decides particle by
-#'   particle (Crisan and Lyons, 2002; Bain and Crisan, 2009, section 9.2.1).
+#' @param resampling Resampling scheme: `"systematic"`, `"stratified"`, `"residual"`,
+#'   `"multinomial"` or `"minimum-entropy"` (Crisan and Lyons, 2002; Bain and Crisan,
+#'   2009, section 9.2.1). The first and the last round N w, the expected copies of a
+#'   particle of weight w, up or down, which gives the smallest possible variance.
 #' @param ess_threshold Particles are resampled when their effective sample
 #'   size falls below this fraction of N, between 0 (never) and 1.
 #' @param cess_threshold A row stops where the conditional effective sample size
@@ -93,8 +61,8 @@
 #'   without moves or where `cess_threshold` is 0.
 #' @param pilot If [srvm()] averages over several kernels: the fraction of the
 #'   particles (but at least 50 particles) with which each is tried before the
-#'   remaining ones go to the probable kernels; see [srvm()], section Several
-#'   kernels. 0: all kernels have `particles` particles.
+#'   remaining ones go to the probable kernels, see [srvm()]. 0: all kernels have
+#'   `particles` particles.
 #' @param replicates Number of independent runs, at least 1, pooled with
 #'   weights proportional to their estimates of the evidence.
 #' @param threads Number of threads inside this process, at least 1. Never
@@ -109,20 +77,9 @@
 #'   (their number of distinct ancestors), the `"genealogy"` (indices of
 #'   ancestors, N integers per step) or the `"full"` states of every step.
 #' @param sweep_every Number of rows between Gibbs sweeps of coefficients and
-#'   variances, at least 1. On a long stream the variances hardly change from
-#'   row to row, and a step without a sweep costs half or less.
-#'
+#'   variances, at least 1. On a long stream they hardly change from row to row.
 #' @return A list of class `kb_smc_control`.
-#' @section Errors: A setting outside its range is an error of class
-#'   `kb_error_argument`.
 #' @references
-#' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
-#' kernel regression. *Advances in Neural Information Processing Systems* 16.
-#'
-#' Douc, R. and Cappe, O. (2005). Comparison of resampling schemes for particle
-#' filtering. *Proceedings of the 4th International Symposium on Image and
-#' Signal Processing and Analysis*, 64-69.
-#'
 #' Crisan, D. and Lyons, T. (2002). Minimal entropy approximations and optimal
 #' algorithms. *Monte Carlo Methods and Applications* 8(4), 343-356.
 #'
@@ -282,6 +239,7 @@ format_run <- function(x) {
 
 #' Settings of the Markov chain Monte Carlo samplers
 #'
+#' `bark(y ~ x, data, control = mcmc_control(iter = 1000))` sets the length of chains.
 #' @param chains Number of independent chains, at least 1.
 #' @param warmup Iterations per chain that adapt the sampler and are dropped,
 #'   at least 0.
@@ -289,8 +247,7 @@ format_run <- function(x) {
 #' @param thin Every `thin`-th iteration after the warmup is kept, so that a
 #'   chain gives `floor(iter / thin)` draws; at most `iter`. `NULL` for any of
 #'   these four leaves it to the fit function, which then judges by what you read how
-#'   long chains run: see the section on length in [bark()], and `control` in
-#'   [srvm()] and [kgs()].
+#'   long chains run, see *Length* in [bark()] and `control` in [srvm()] and [kgs()].
 #' @param until `NULL`, or [convergence()]: chains that have not converged after
 #'   `iter` iterations are continued, to twice their length and so on, until
 #'   they have, or until `max_iter` iterations. The draws are those of one run
@@ -302,21 +259,17 @@ format_run <- function(x) {
 #'   otherwise a swap.
 #' @param n_temps For [bark()]: number of temperatures of parallel tempering,
 #'   at least 1; 1 means no tempering.
-#' @param sweep For [bark()]: the moves of one iteration. `"full"`: every move,
-#'   cheap ones several times. `"single"`: one birth, death or change of a
-#'   kernel's precision, the noise, and with probability 0.2 one scale, as in
-#'   other implementations; for comparisons with them. Not with
-#'   `approximation = "truncation"` in [bark_prior()].
+#' @param sweep For [bark()]: the moves of one iteration. `"full"`: every move, cheap
+#'   ones several times. `"single"`: one birth, death or change of a kernel's
+#'   precision, the noise, and with probability 0.2 one scale, for comparisons with
+#'   other implementations.
 #' @param threads Number of chains that run at the same time in threads of this
 #'   process, at least 1; the draws do not depend on it. `NULL`: two, or
 #'   `getOption("mc.cores")` if it is set; one on a worker (see
 #'   [kb_workers]). Threads beyond one per chain speed up each chain of [srvm()]
 #'   and, from about 16000 rows on, of [bark()] with a numeric response.
 #' @template args-run
-#'
 #' @return A list of class `kb_mcmc_control`.
-#' @section Errors: A setting outside its range is an error of class
-#'   `kb_error_argument`.
 #' @seealso [smc_control()]
 #' @examples
 #' mcmc_control()
@@ -404,14 +357,10 @@ print.kb_mcmc_control <- function(x, ...) {
 #'
 #' The variances are in squared units of the response that the model sees: with
 #' `scale = TRUE` in units of the variance of the response.
-#'
 #' @param shape,scale Positive numbers.
 #' @param variance The known variance, a positive number.
-#'
 #' @return An object of classes `kb_ig` or `kb_fixed`, and
 #'   `kb_variance_prior`.
-#' @section Errors: Numbers that are not positive and finite are an error of
-#'   class `kb_error_argument`.
 #' @examples
 #' ig(1, 0.01)
 #' fixed_variance(0.1^2)

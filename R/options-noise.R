@@ -2,8 +2,9 @@
 
 #' Priors of the noise precision
 #'
-#' `noise_gamma()` is the gamma distribution of the noise precision, one over
-#' the variance; `noise_improper()` its improper limit, for reproduction only.
+#' `bark_prior(noise = noise_gamma(1.5, 0.1))` changes the prior of the noise
+#' precision, one over the variance; `noise_improper()` is the improper limit, for
+#' reproduction only.
 #'
 #' The density of `noise_gamma(shape, rate)` at the precision phi is
 #' proportional to \eqn{\phi^{shape - 1} \exp(-rate \phi)}{phi^(shape - 1)
@@ -13,21 +14,14 @@
 #' response.
 #'
 #' `noise_improper()` is the density 1 / phi that the paper on Bayesian additive
-#' regression kernels recommends, stating that the posterior is proper. It is
-#' improper for any number of distinct rows: the number of kernels is unbounded,
-#' and with as many different kernels as rows the likelihood tends to a positive
-#' constant as phi grows, so that the integral of the posterior diverges. (Only
-#' rows with equal predictors and different responses bound phi.) The results of
-#' a sampler depend on how long it runs, and the evidence is not defined. A fit
-#' under it warns with class `kb_warning_improper`.
-#'
+#' regression kernels recommends. The posterior is improper for any number of distinct
+#' rows: with as many different kernels as rows the likelihood tends to a positive
+#' constant as phi grows. The results of a sampler depend on how long it runs, and the
+#' evidence is not defined. A fit under it warns with class `kb_warning_improper`.
 #' @param shape,rate Positive numbers.
-#'
 #' @return An object of class `kb_noise_gamma` or `kb_noise_improper`, and
 #'   `kb_noise_prior`.
-#' @section Errors: Numbers that are not positive and finite are an error of
-#'   class `kb_error_argument`; a rate of 0 also has the class
-#'   `kb_error_improper`.
+#' @section Errors: A rate of 0 also has the class `kb_error_improper`.
 #' @seealso [bark_prior()], which uses them; [fixed_variance()] for a known
 #'   variance.
 #' @examples

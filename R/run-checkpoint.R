@@ -222,18 +222,13 @@ plain_functions <- function(x) {
 #' With `checkpoint = file` in the control, a fit function saves its state there
 #' at intervals and at its end. `read_checkpoint()` returns that state as a fit,
 #' which can be used directly; `update()` without new data runs it to the end.
-#'
 #' @param file The file's name.
-#'
 #' @return A fit, as returned by the function that wrote it. The result of
 #'   `update(read_checkpoint(file))` equals an uninterrupted run.
-#'
 #' @section Errors:
-#' `kb_error_checkpoint` if the file does not exist, is damaged (for example
-#' truncated) or holds something else; `kb_error_version` if another version of
-#' the package wrote it; `kb_error_fit`, which names the field, if the fit in it
-#' is incomplete.
-#'
+#' `kb_error_checkpoint` if the file does not exist, is damaged or holds something else;
+#' `kb_error_version` if another version of the package wrote it; `kb_error_fit`, which
+#' names the field, if the fit in it is incomplete.
 #' @examples
 #' file <- tempfile(fileext = ".rds")
 #' data <- sim_sinc(30, seed = 1)

@@ -2,47 +2,35 @@
 
 #' Estimate the time of a fit
 #'
-#' Runs the call for about `pilot` seconds and says how long all of it takes at
-#' that speed. Data, settings and the first steps are those of the call itself.
+#' `estimate_cost(quote(bark(y ~ x, data)))` runs the call for about `pilot` seconds
+#' and says how long all of it takes at that speed.
 #'
 #' The estimate is a lower bound, and printed as one, where later units of work
-#' take longer than the first, and where chains go on until they have converged
-#' (`until` in [mcmc_control()]). With all rows in [memory][srvm_memory()] a row
-#' of [srvm()] takes longer the more there were before: the time of 1000 rows
-#' was what a pilot of 2 seconds told, that of 3000 rows several times as much.
-#' With `srvm_memory(candidates = 300)` it was again what the pilot told. A
-#' longer pilot is nearer.
-#'
+#' take longer than the first, as rows of [srvm()] with all rows in
+#' [memory][srvm_memory()], and where chains go on until they have converged
+#' (`until` in [mcmc_control()]). A longer pilot is nearer.
 #' @param object A quoted call of [srvm()], [bark()], [kgs()] or [tdsmc()], such
 #'   as `quote(bark(y ~ x, data))`. Its arguments are evaluated in `env`.
 #' @param pilot Seconds that the pilot may take (a single row or iteration is
 #'   always finished).
 #' @param env Environment of the arguments of the call.
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return A list of class `kb_cost`: `seconds`, of the whole call with the
 #'   threads or [workers][kb_workers] that it would use now; whether they are
 #'   what it takes `at_least`; `units`, the number of rows, steps or iterations
 #'   per run; `runs`, and how many of them run `at_once`; `unit`, their name;
 #'   `pilot`, a list of `units` and `seconds` of the pilot.
-#'
 #' @section Memory:
 #' Kernel matrices, features and draws of functions that cannot fit into memory
 #' are refused by `kb_error_memory` before they are allocated. The limit is the
 #' free memory reported by the system (on Linux), or
 #' `options(kernelbayes.memory_limit = )`, a number of bytes. Where there is none,
 #' or it is `Inf`, the system is asked for as much at once.
-#'
 #' @section Long runs:
 #' If a run is expected to take more than ten further minutes after its first
 #' seconds, a message of class `kb_message_long_run` says so once, unless a
 #' `time_limit` ends it earlier. `options(kernelbayes.long_run = )` sets another
 #' number of seconds; `Inf` means never.
-#'
-#' @section Errors:
-#' `kb_error_argument` if the call is not of one of these functions; and the
-#' errors of the call itself.
-#'
 #' @examples
 #' data <- sim_sinc(60, seed = 1)
 #' estimate_cost(

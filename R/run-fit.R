@@ -253,7 +253,6 @@ fit_request <- function(given) given[setdiff(names(given), run_arguments)]
 # comes late, or the system ends the process.
 
 #' Refuse an array with more numbers than the limit allows
-#'
 #' @param cells Numbers of 8 bytes, as a double.
 #' @param what Their name, for the message.
 #' @param hint What to do instead, or NULL.

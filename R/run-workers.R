@@ -297,11 +297,10 @@ future_value <- function(task) {
   value
 }
 
-#' The backend in use, or NULL: this process
-#'
-#' The rule is that of the package tune: the daemons of mirai if at least two
-#' are connected, otherwise the plan of future if it has at least two workers.
-#' @noRd
+# The backend in use, or NULL: this process
+#
+# The rule is that of the package tune: the daemons of mirai if at least two
+# are connected, otherwise the plan of future if it has at least two workers.
 find_backend <- function() {
   for (backend in list(mirai_backend, future_backend)) {
     if (backend$workers() >= 2) {

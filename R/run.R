@@ -71,7 +71,6 @@ engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
 #' where every state is complete: no interrupt is lost, and none loses a state.
 #' A checkpoint is written before the first chunk (so that a file that cannot be
 #' written is an error at once, not hours later), at intervals and at the end.
-#'
 #' @param states List, one per run: NULL or a state.
 #' @param control For `time_limit` (seconds), `checkpoint` (file or NULL),
 #'   `checkpoint_every` (seconds) and `threads`.

@@ -504,8 +504,7 @@ key_place <- function(page, main) {
   )
 }
 
-#' The row and the left end of each entry, in at most so many rows
-#' @noRd
+# The row and the left end of each entry, in at most so many rows
 key_rows <- function(entries, room, most, cex = 0.85) {
   repeat {
     widths <- key_widths(entries, cex)

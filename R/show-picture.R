@@ -65,7 +65,6 @@ panel <- function(xlab, ylab, ..., xlim = NULL, ylim = NULL, log = "",
 #' | tiles | x, y and z, or group and alpha |
 #' | contours | x, y, z |
 #' | text | x, y, text |
-#'
 #' @param data Data frame of these columns and, with `by`, of `group`.
 #' @param ... The style: `colour` (of `kb_colour()`, or any), `alpha`, `lwd`,
 #'   `lty`, `shape`, `size`, `fill`, `side`, `levels`, `palette`, `limits`.

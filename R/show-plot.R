@@ -95,7 +95,6 @@ predicted <- function(x, along, ...) {
 
 #' The points of a curve along a variable, the others at their medians and most
 #' frequent levels
-#'
 #' @param name Of the variable, or of a column of one; NULL: the first.
 #' @param wider By which share of their range do numbers extend beyond the data?
 #' @return List of `label`, `points` (a data frame of the variables), `at` (where

@@ -3,13 +3,10 @@
 
 #' Simulate the tasks of a benchmark of simulation-based inference
 #'
-#' Draws parameters from a prior and an observation given each, for [kbr()]. The
-#' tasks are those of Lueckmann et al. (2021), on which methods without a
-#' likelihood are compared.
-#'
-#' N(m, v) is the normal distribution with variance v, U(a, b) the uniform and
-#' LN(m, s) the log-normal distribution, whose logarithm has mean m and standard
-#' deviation s. Components are independent unless stated otherwise.
+#' `sim_sbi("two_moons", n)` draws parameters from a prior and an observation given
+#' each, for [kbr()]: the tasks of Lueckmann et al. (2021). N(m, v) is the normal
+#' distribution with variance v, U(a, b) the uniform and LN(m, s) the log-normal
+#' distribution, whose logarithm has mean m and standard deviation s.
 #'
 #' | task | parameters | observations |
 #' |---|---|---|
@@ -22,7 +19,6 @@
 #' | `"bernoulli_glm"` | offset, f1, ..., f9 | count, lag0, ..., lag8 |
 #' | `"sir"` | beta, gamma | infected_0, infected_17, ..., infected_153 |
 #' | `"lotka_volterra"` | alpha, ..., delta | prey_0, ..., predators_18.9 |
-#'
 #' @section Models:
 #'
 #' **Gaussian, linear.** `theta_j ~ N(0, 0.1)`, `y_j ~ N(theta_j, 0.1)`. The
@@ -70,14 +66,10 @@
 #' `predators_t ~ LN(log(y_t), 0.1)`. As in the benchmark, x_t and y_t are first
 #' limited to \[1e-10, 1e4\]. The prior is `LN(-0.125, 0.5)` for alpha and
 #' gamma, `LN(-3, 0.5)` for beta and delta.
-#'
 #' @section Accuracy of the last two:
-#' The equations are solved for the logarithms of populations, by the classical
-#' Runge-Kutta method, with steps so small that populations have relative errors
-#' below 1e-4. Where a solution overflows, or needs too many steps, observations
-#' are `NA`, and a warning of class `kb_warning_simulator` counts them. This
-#' happens at extreme `theta`, but not with parameters from the prior.
-#'
+#' Populations have relative errors below 1e-4. At extreme `theta` a solution may
+#' overflow: observations are then `NA`, and a warning (`kb_warning_simulator`)
+#' counts them.
 #' @param task The name of a task, as in the table.
 #' @param n Number of pairs, at least 1. Can be left out if `theta` is given.
 #' @param theta Parameters: a matrix or data frame with one row for each pair,
@@ -86,14 +78,11 @@
 #'   last two tasks must be above 0; otherwise `theta` may lie outside of the
 #'   prior's support.
 #' @template args-seed
-#'
 #' @return An object of class `kb_pairs`, for [kbr()], as from [kbr_simulate()]:
 #'   a list of the matrices `x` (n rows of parameters), `y` (n rows of
 #'   observations) and `support`, which has a column for each parameter and the
 #'   rows `lower` and `upper`, the bounds of the prior, infinite where there is
 #'   none.
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
 #' @references
 #' Lueckmann, J.-M., Boelts, J., Greenberg, D. S., Goncalves, P. J. and Macke,
 #' J. H. (2021). Benchmarking simulation-based inference. *Proceedings of the
@@ -130,8 +119,7 @@ sim_sbi <- function(task, n = NULL, theta = NULL, seed = NULL) {
   structure(list(x = x, y = y, support = support), class = "kb_pairs")
 }
 
-#' `theta` as a matrix of doubles in the order of the task, or an error
-#' @noRd
+# `theta` as a matrix of doubles in the order of the task, or an error
 task_parameters <- function(theta, task) {
   names <- task$parameters
   refuse <- function(wanted) bad_argument(theta, "theta", wanted)
@@ -326,8 +314,7 @@ spike_rows <- function(theta) {
 
 sir_days <- seq(0, 153, by = 17)
 
-#' The shares of susceptible and infected people, as logarithms
-#' @noRd
+# The shares of susceptible and infected people, as logarithms
 sir_paths <- function(theta, ...) {
   rate <- function(theta) {
     function(state) {
@@ -347,8 +334,7 @@ sir_rows <- function(theta) {
 
 prey_times <- seq(0, 18.9, by = 2.1)
 
-#' Prey and predators, as logarithms
-#' @noRd
+# Prey and predators, as logarithms
 prey_paths <- function(theta, ...) {
   rate <- function(theta) {
     function(state) {

@@ -7,9 +7,7 @@
 #' \eqn{y = \sin(x) / x + \epsilon}{y = sin(x) / x + e} with independent
 #' Gaussian noise; sinc(0) is 1.
 #'
-#' The defaults are those of Vermaak, Godsill and Doucet (2003): 50 points on
-#' \[-10, 10\] that arrive in random order, noise of standard deviation 0.1.
-#'
+#' The defaults are those of Vermaak, Godsill and Doucet (2003, see [srvm()]).
 #' @param n Number of points, at least 1.
 #' @param sd Standard deviation of the noise, at least 0, in units of y.
 #' @param order `"random"` puts the rows in random order, `"given"` leaves x
@@ -17,14 +15,8 @@
 #' @template args-seed
 #' @param range First and last x, two finite increasing numbers.
 #' @template args-truth-function
-#'
 #' @return A data frame of `n` rows with the columns `x` and `y`; with `truth`
 #'   also `f`, the noiseless function.
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
-#' @references
-#' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
-#' kernel regression. *Advances in Neural Information Processing Systems* 16.
 #' @examples
 #' d <- sim_sinc(seed = 1, truth = TRUE)
 #' plot(y ~ x, d)
@@ -71,25 +63,17 @@ check_range <- function(x, arg = rlang::caller_arg(x)) {
 #' 2. `sqrt(x1^2 + (x2 x3 - 1 / (x2 x4))^2)`, noise 125.
 #' 3. `atan((x2 x3 - 1 / (x2 x4)) / x1)`, noise 0.1.
 #'
-#' In 2 and 3 the predictors are uniform on \[0, 100\], `range`, \[0, 1\] and
-#' \[1, 11\]. All predictors beyond those in the function are
-#' uniform on \[0, 1\] and have no effect.
-#'
-#' @param n Number of rows, at least 1.
+#' In 2 and 3 the predictors are uniform on \[0, 100\], `range`, \[0, 1\] and \[1, 11\].
+#' Those beyond are uniform on \[0, 1\] and have no effect.
+#' @inheritParams sim_sinc
 #' @param p Number of predictors: at least 5 for function 1 (default 10), at
 #'   least 4 for functions 2 and 3 (default 4).
 #' @param which Which function: 1, 2 or 3.
-#' @param sd Standard deviation of the noise, at least 0, in units of y.
 #' @param range Of x2 in functions 2 and 3, where it is an angular frequency: two
 #'   increasing numbers. Ouyang, Clyde and Wolpert (2008) print 40 and 560, the
 #'   frequency itself.
-#' @template args-seed
-#' @template args-truth-function
-#'
 #' @return A data frame of `n` rows with the columns `x1`, ..., `xp` and `y`;
 #'   with `truth` also `f`, the noiseless function.
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
 #' @references
 #' Friedman, J. H. (1991). Multivariate adaptive regression splines. *Annals of
 #' Statistics* 19, 1-67. \doi{10.1214/aos/1176347963}
@@ -134,30 +118,7 @@ friedman_function <- function(x, which) {
 
 # Simulated classes with a known truth, for examples, tests and experiments.
 
-#' Simulate the classes inside and outside of a circle
-#'
-#' Independent predictors, uniform on \[-1, 1\], and two classes: `"1"` where
-#' \eqn{x_1^2 + x_2^2 \le 2 / \pi}{x1^2 + x2^2 <= 2 / pi}, `"0"` elsewhere.
-#' The circle covers half of the square, so that both classes have probability
-#' 1/2. There is no noise, and all predictors beyond the first two have no
-#' effect.
-#'
-#' Ouyang, Clyde and Wolpert (2008) use `p` of 2, 5 and 20.
-#'
-#' @param n Number of rows, at least 1.
-#' @param p Number of predictors, at least 2.
-#' @template args-seed
-#'
-#' @return A data frame of `n` rows with the columns `x1`, ..., `xp` and `y`, a
-#'   factor with levels `"0"` and `"1"`.
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
-#' @references
-#' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
-#' regression kernels*. Department of Statistical Science, Duke University.
-#' @examples
-#' d <- sim_circle(200, seed = 1)
-#' plot(x2 ~ x1, d, col = d$y, asp = 1)
+#' @rdname sim_moons
 #' @export
 sim_circle <- function(n, p = 2, seed = NULL) {
   n <- check_size(n, 1, each = 4)
@@ -185,39 +146,50 @@ flip_labels <- function(positive, flips, truth) {
   out
 }
 
-#' Simulate two half-moons
+#' Simulate two classes
 #'
-#' Two interleaved half-circles, one class each, with Gaussian noise on the
-#' points and flips of the labels.
-#'
-#' With t uniform on \[0, pi\], independently for each row, and k the class
-#' before flips,
-#'
-#' - `k = 0`: `(x1, x2) = scale (cos t, sin t) + e`,
-#' - `k = 1`: `(x1, x2) = scale (1 - cos t, 1/2 - sin t) + e`,
-#'
-#' where the two components of e are independent Gaussian noise. The classes
-#' have equal numbers of rows, `"0"` one more if `n` is odd, in random order.
-#'
-#' At the default `sd` and `scale` and without flips the moons overlap: the best
-#' classifier is wrong for 7.5% of new points.
-#'
+#' `sim_moons(100, flips = 0.1, seed = 1)` gives two interleaved half-circles, one class
+#' each, with wrong labels; the others have other boundaries.
+#' * `sim_moons()`: with t uniform on \[0, pi\] and k the class before flips, x =
+#'   `scale (cos t, sin t) + e` for `k = 0`, `scale (1 - cos t, 1/2 - sin t) + e` for
+#'   `k = 1`, the components of e independent Gaussian noise. The classes have equal
+#'   numbers of rows, `"0"` one more if `n` is odd, in random order. At the defaults
+#'   and without flips the best classifier is wrong for 7.5% of new points.
+#' * `sim_quadratic()`: independent standard Gaussian predictors; before flips the
+#'   class is `"1"` where `x1 + x2 x3 + x4^2 / 2 - 1/2 > 0`, with probability 0.484.
+#' * `sim_sphere()`: points on the unit sphere in three dimensions; before flips the
+#'   class is `"1"` where `x3 < 0`: the linear classifier without a bias whose
+#'   weights are (0, 0, -1). With independent A ~ Beta(a, a) and B ~ Beta(b, b), the
+#'   longitude is `l = 2 pi A`, the angle from the north pole is `h = pi B`, and
+#'   `(x1, x2, x3) = (sin h cos l, sin h sin l, cos h)`. Both classes have
+#'   probability 1/2. A small `b` puts most points next to the poles, far from the
+#'   boundary. Figure 4 of Graepel and Herbrich (2001, see [kgs()]) has the default
+#'   `a` and `b`, `flips = 0.05`, 100 rows to learn from and 1000 to test.
+#' * `sim_circle()`: predictors uniform on \[-1, 1\]; the class is `"1"` where
+#'   \eqn{x_1^2 + x_2^2 \le 2 / \pi}{x1^2 + x2^2 <= 2 / pi}, which has probability
+#'   1/2, and there are no flips. Ouyang, Clyde and Wolpert (2008, see [bark()]) use
+#'   `p` of 2, 5 and 20.
 #' @param n Number of rows, at least 1.
+#' @param p Number of predictors, at least 4 (of `sim_circle()` 2). Those that are
+#'   not in the formulas have no effect.
 #' @param sd Standard deviation of the noise in each coordinate, at least 0, in
 #'   units of x1 and x2: `scale` does not multiply it.
 #' @template args-flips
 #' @param scale Radius of the moons, above 0, in units of x1 and x2.
+#' @param a,b Shapes of the symmetric Beta distributions of the longitude and of
+#'   the angle from the pole, above 0.
 #' @template args-seed
 #' @template args-truth-classes
-#'
-#' @return A data frame of `n` rows with the columns `x1`, `x2` and `y`, a
+#' @return A data frame of `n` rows with the columns `x1`, `x2` and so on, and `y`, a
 #'   factor with levels `"0"` and `"1"`; with `truth` also `clean`, the same
 #'   before flips.
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
 #' @examples
 #' d <- sim_moons(76, flips = 0.05, seed = 1, truth = TRUE)
 #' plot(x2 ~ x1, d, col = d$y, pch = ifelse(d$y == d$clean, 1, 4), asp = 1)
+#' d <- sim_circle(200, seed = 1)
+#' plot(x2 ~ x1, d, col = d$y, asp = 1)
+#' table(sim_quadratic(100, flips = 0.05, seed = 1)$y)
+#' plot(x3 ~ x1, sim_sphere(100, seed = 1), asp = 1)
 #' @export
 sim_moons <- function(n, sd = 0.45, flips = 0, scale = 1.6, seed = NULL,
                       truth = FALSE) {
@@ -238,28 +210,7 @@ sim_moons <- function(n, sd = 0.45, flips = 0, scale = 1.6, seed = NULL,
   })
 }
 
-#' Simulate classes with a quadratic boundary
-#'
-#' Independent standard Gaussian predictors, and two classes: before flips the
-#' class is `"1"` where `x1 + x2 x3 + x4^2 / 2 - 1/2 > 0`, `"0"` elsewhere.
-#' All predictors beyond the first four have no effect.
-#'
-#' Without flips class `"1"` has probability 0.484.
-#'
-#' @param n Number of rows, at least 1.
-#' @param p Number of predictors, at least 4.
-#' @template args-flips
-#' @template args-seed
-#' @template args-truth-classes
-#'
-#' @return A data frame of `n` rows with the columns `x1`, ..., `xp` and `y`, a
-#'   factor with levels `"0"` and `"1"`; with `truth` also `clean`, the same
-#'   before flips.
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
-#' @examples
-#' d <- sim_quadratic(100, flips = 0.05, seed = 1, truth = TRUE)
-#' table(d$clean, d$y)
+#' @rdname sim_moons
 #' @export
 sim_quadratic <- function(n, p = 10, flips = 0, seed = NULL, truth = FALSE) {
   n <- check_size(n, 1, each = 4)
@@ -274,41 +225,7 @@ sim_quadratic <- function(n, p = 10, flips = 0, seed = NULL, truth = FALSE) {
   })
 }
 
-#' Simulate two classes on the sphere
-#'
-#' Points on the unit sphere in three dimensions, and two classes: before flips
-#' the class is `"1"` on the southern half, where `x3 < 0`, and `"0"` elsewhere.
-#' This is the linear classifier without a bias whose weights are the south
-#' pole, (0, 0, -1).
-#'
-#' With independent A ~ Beta(a, a) and B ~ Beta(b, b), the longitude is
-#' `l = 2 pi A`, the angle from the north pole is `h = pi B`, and
-#' `(x1, x2, x3) = (sin h cos l, sin h sin l, cos h)`. Both classes have
-#' probability 1/2. A small `b` puts most points next to the poles, far from the
-#' boundary: at the default 1.2% of them are the south pole itself to double
-#' precision.
-#'
-#' Figure 4 of Graepel and Herbrich (2001) has the default `a` and `b`,
-#' `flips = 0.05`, 100 rows to learn from and 1000 to test.
-#'
-#' @param n Number of rows, at least 1.
-#' @template args-flips
-#' @param a,b Shapes of the symmetric Beta distributions of the longitude and of
-#'   the angle from the pole, above 0.
-#' @template args-seed
-#' @template args-truth-classes
-#'
-#' @return A data frame of `n` rows with the columns `x1`, `x2`, `x3` and `y`, a
-#'   factor with levels `"0"` and `"1"`; with `truth` also `clean`, the same
-#'   before flips.
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
-#' @references
-#' Graepel, T. and Herbrich, R. (2001). The kernel Gibbs sampler. *Advances in
-#' Neural Information Processing Systems* 13, 514-520.
-#' @examples
-#' d <- sim_sphere(100, flips = 0.05, seed = 1)
-#' plot(x3 ~ x1, d, col = d$y, asp = 1)
+#' @rdname sim_moons
 #' @export
 sim_sphere <- function(n, flips = 0, a = 5, b = 0.1, seed = NULL,
                        truth = FALSE) {
@@ -332,47 +249,42 @@ sim_sphere <- function(n, flips = 0, a = 5, b = 0.1, seed = NULL,
 # experiments. Noise is drawn in one order: start, states, observations; a seed
 # gives the same path of states whatever `sd_observation` is.
 
-#' Simulate noisy motion around the origin
+#' Simulate hidden Markov models
 #'
-#' Hidden Markov models of Fukumizu, Song and Gretton: a point (u, v) moves
-#' around the origin and is observed with noise.
+#' `sim_rotation(400, seed = 1)` and `sim_oscillation()` are the models of Fukumizu,
+#' Song and Gretton (2013, see [kbr()]): a point (u, v) moves around the origin and
+#' is observed with noise. \deqn{(u_{t+1}, v_{t+1}) = r(\theta_{t+1}) (\cos
+#' \theta_{t+1}, \sin \theta_{t+1}) + z_t, \quad \theta_{t+1} = \mathrm{atan2}(v_t,
+#' u_t) + s,}{(u', v') = r(theta) (cos theta, sin theta) + z, theta = atan2(v, u) +
+#' s,} \deqn{y_t = (u_t, v_t) + w_t,}{y = (u, v) + w,} where the components of z and
+#' w are independent Gaussian noise and s is the `step`: r = 1 and s = 0.3, or
+#' r is `1 + 0.4 sin(8 theta)` and s = 0.4. The first state has the same form with theta
+#' uniform on the circle. The authors print arctan(v / u), which covers only half of
+#' the circle. The defaults are theirs, except for the first state, which they do not
+#' describe.
 #'
-#' \deqn{(u_{t+1}, v_{t+1}) = r(\theta_{t+1}) (\cos \theta_{t+1},
-#'   \sin \theta_{t+1}) + z_t, \quad
-#'   \theta_{t+1} = \mathrm{atan2}(v_t, u_t) + s,}{(u', v') = r(theta)
-#'   (cos theta, sin theta) + z, theta = atan2(v, u) + s,}
-#' \deqn{y_t = (u_t, v_t) + w_t,}{y = (u, v) + w,}
-#' where the components of z and w are independent Gaussian noise and s is the
-#' `step`.
-#'
-#' - `sim_rotation()`: r = 1, s = 0.3.
-#' - `sim_oscillation()`: r = 1 + 0.4 sin(8 theta), s = 0.4.
-#'
-#' The first state has the same form with theta uniform on the circle, which
-#' makes the rotation stationary. The authors print arctan(v / u), which covers
-#' only half of the circle; atan2 is used here. The defaults are theirs, except
-#' for the first state, which they do not describe.
-#'
+#' `sim_linear_hmm()` is one state, an autoregression, and one observation of it:
+#' \deqn{x_{t+1} = c x_t + z_t, \quad y_t = x_t + w_t,}{x' = c x + z,
+#'   y = x + w,}
+#' c the `coef`, from the stationary distribution, with variance
+#' `sd_state^2 / (1 - coef^2)`: 1 at the defaults. The Kalman filter and smoother give
+#' exact results.
 #' @param n Number of time points, at least 1.
 #' @param step Angle from one time point to the next, in radians.
 #' @param sd_state Standard deviation of each component of the noise of the
 #'   states, at least 0, in units of u and v.
 #' @param sd_observation The same for the observations.
 #' @template args-seed
-#'
-#' @return A list of the matrices `states` (n x 2, columns u and v) and
-#'   `observations` (n x 2, columns y1 and y2), one row per time point. A
-#'   further sequence comes from another seed.
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
-#' @references
-#' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
-#' inference with positive definite kernels. *Journal of Machine Learning
-#' Research*, 14, 3753--3783.
+#' @return A list of the matrices `states` (n x 2, columns u and v, or n x 1, column x)
+#'   and `observations` (n x 2, columns y1 and y2, or n x 1, column y), one row per time
+#'   point. A further sequence comes from another seed.
 #' @examples
 #' d <- sim_oscillation(400, seed = 1)
 #' plot(d$states, asp = 1)
 #' points(d$observations, col = "grey")
+#' d <- sim_linear_hmm(100, seed = 1)
+#' plot(d$observations, ylab = "x and y", xlab = "t")
+#' lines(d$states)
 #' @export
 sim_rotation <- function(n, step = 0.3, sd_state = 0.2, sd_observation = 0.2,
                          seed = NULL) {
@@ -412,31 +324,8 @@ observed_states <- function(states, sd_observation) {
   list(states = states, observations = observations)
 }
 
-#' Simulate a linear Gaussian hidden Markov model
-#'
-#' One state, an autoregression, and one observation of it with noise:
-#' \deqn{x_{t+1} = c x_t + z_t, \quad y_t = x_t + w_t,}{x' = c x + z,
-#'   y = x + w,}
-#' z and w independent Gaussian noise, c the `coef`. The start has the
-#' stationary distribution, Gaussian with mean 0 and variance
-#' `sd_state^2 / (1 - coef^2)`: 1 at the defaults. The Kalman filter and
-#' smoother give exact results.
-#'
-#' @inheritParams sim_rotation
+#' @rdname sim_rotation
 #' @param coef Coefficient of the autoregression, strictly between -1 and 1.
-#' @param sd_state Standard deviation of z, at least 0.
-#' @param sd_observation Standard deviation of w, at least 0.
-#' @template args-seed
-#'
-#' @return A list of the matrices `states` (n x 1, column x) and `observations`
-#'   (n x 1, column y), one row per time point. A further sequence comes from
-#'   another seed.
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
-#' @examples
-#' d <- sim_linear_hmm(100, seed = 1)
-#' plot(d$observations, ylab = "x and y", xlab = "t")
-#' lines(d$states)
 #' @export
 sim_linear_hmm <- function(n, coef = 0.8, sd_state = 0.6, sd_observation = 0.7,
                            seed = NULL) {
@@ -462,20 +351,16 @@ sim_linear_hmm <- function(n, coef = 0.8, sd_state = 0.6, sd_observation = 0.7,
 #' turns on a smooth path, with the direction of each: an example of filtering
 #' states from images.
 #'
-#' The room was rendered with POV-Ray 3.7 for this package, after the experiment
-#' of Fukumizu, Song and Gretton, whose room and path are not published. Frames
-#' are 20 x 20 pixels, each the mean of 16 rays or more, in 64 levels of the
-#' colour space sRGB. Each angle is the sum of two sine waves with periods
-#' between 97 and 419 frames; the second half of the path passes near, not
-#' through, the directions of the first. There is no noise: the experiments add
-#' independent Gaussian noise of variance 1e-4 and 1e-3 to the frames.
+#' The room was rendered after the experiment of Fukumizu, Song and Gretton (see
+#' [kbr()]), whose room and path are not published. Frames are 20 x 20 pixels in 64
+#' levels of the colour space sRGB, without noise. Each angle is the sum of two sine
+#' waves with periods between 97 and 419 frames; the second half of the path passes
+#' near, not through, the directions of the first.
 #'
-#' A rotation matrix is R = Rz(yaw) Ry(pitch) Rx(roll), as in
-#' [plot.kb_kbr_path()]: yaw about the vertical axis z, positive to the left,
-#' pitch positive downwards, roll about the view, positive where the left side
-#' goes up. Its columns are the directions of the camera's axes forward, left
-#' and up in the room.
-#'
+#' A rotation matrix is R = Rz(yaw) Ry(pitch) Rx(roll): yaw about the vertical axis
+#' z, positive to the left, pitch positive downwards, roll about the view, positive
+#' where the left side goes up. Its columns are the directions of the camera's axes
+#' forward, left and up in the room.
 #' @return A list:
 #' * `frames`: matrix, 3600 x 1200, numbers in \[0, 1\]. Each row is a frame:
 #'   red, green and blue of each pixel, from left to right and from top to
@@ -489,10 +374,6 @@ sim_linear_hmm <- function(n, coef = 0.8, sd_state = 0.6, sd_observation = 0.7,
 #'   `kb_error_file`.
 #' @source Own work, rendered by `data-raw/camera/render.R` of the package's
 #'   sources from the scene `data-raw/camera/room.pov`.
-#' @references
-#' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
-#' inference with positive definite kernels. *Journal of Machine Learning
-#' Research*, 14, 3753--3783.
 #' @examples
 #' camera <- camera_data()
 #' matplot(camera$angles, type = "l", lty = 1, xlab = "frame", ylab = "radians")

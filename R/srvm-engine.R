@@ -272,8 +272,7 @@ mixture_size.kb_srvm <- function(fit, pool) {
   max(draws, used * (1 + nrow(spread_rule(coef_df(fit$settings$prior)))))
 }
 
-#' Which complete rows are no candidates of the pool?
-#' @noRd
+# Which complete rows are no candidates of the pool?
 new_points <- function(fit, x, pool) {
   if (!may_join(fit)) {
     return(integer())
@@ -284,7 +283,6 @@ new_points <- function(fit, x, pool) {
 }
 
 #' Moments of all points, those of new ones being mixtures
-#'
 #' @param new Numbers of the new points among the rows of `x`.
 #' @return The list, points x components, with `noise` of the same shape, and
 #'   `weights`, components x points.

@@ -174,29 +174,22 @@ kernel_path <- function(fit, runs) {
 
 #' The posterior over kernels
 #'
-#' A fit of [srvm()] with several kernels, or with a bandwidth to learn, is an
-#' average over them. Kernel h has the weight
-#' \deqn{p(h | y) \propto p(h) \hat{Z}_h,} its prior probability (see
-#' [srvm_prior()]) times the estimate of its evidence from its own particles.
-#' The estimate is unbiased, so that the probabilities converge to the exact
-#' values as the number of particles grows; their Monte Carlo error is reported.
-#'
-#' A fit with a [dictionary][kernel_dictionary] is one model in which each
-#' centre has its own kernel; the result is then the share of the centres that
-#' each kernel has.
-#'
+#' `kernel_posterior(fit)` has the weights of the kernels over which a fit of
+#' [srvm()] with several kernels, or with a bandwidth `"learn"`, averages: kernel h
+#' has \deqn{p(h | y) \propto p(h) \hat{Z}_h,} its prior probability (see
+#' [srvm_prior()]) times the estimate of its evidence from its own particles, which
+#' is unbiased. Of a fit with a [dictionary][kernel_dictionary], which is one model,
+#' it has the share of the centres that each kernel has.
 #' @param object A fit of [srvm()].
 #' @param by_row `TRUE`: the probabilities after each row.
 #' @param ... Not used: unknown arguments are errors.
-#'
-#' @return A data frame with one line per kernel, in the order given: `kernel`
-#'   (as text), `bandwidth` (in the units of the standardised predictors if
-#'   `scale = TRUE`; `NA` if it is not one number), `prior` (its probability
-#'   before the data), `log_evidence` (of the response in its own units) and its
-#'   Monte Carlo standard error `mc_se`, `probability` and its standard error
-#'   `probability_se`, to first order from those of the evidences (`NA` where
-#'   the estimate of a variance is negative). Standard errors have the same
-#'   limitations as in [evidence()]. A fit with one kernel has one line.
+#' @return A data frame with one line per kernel, in the order given: `kernel` (as
+#'   text), `bandwidth` (in the units of the standardised predictors if `scale =
+#'   TRUE`; `NA` if it is not one number), `prior` (its probability before the data),
+#'   `log_evidence` (of the response in its own units) and its Monte Carlo standard
+#'   error `mc_se`, `probability` and its standard error `probability_se`, to first
+#'   order from those of the evidences (`NA` where the estimate of a variance is
+#'   negative), with the same limitations as in [evidence()].
 #'
 #'   For a dictionary: `kernel`, `bandwidth`, the posterior mean `centres` of
 #'   the number of centres with this kernel and its standard deviation
@@ -207,8 +200,6 @@ kernel_path <- function(fit, runs) {
 #'   With `by_row = TRUE` a data frame with a line for each row of data in the
 #'   order of processing: `row`, and the probability of each kernel given the
 #'   rows up to this one in the columns `kernel1`, `kernel2` and so on.
-#' @section Errors: `kb_error_not_defined` for other objects, for fits that do
-#'   not estimate an evidence, and for `by_row` with a dictionary.
 #' @seealso [evidence()] for the evidence of the average.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)

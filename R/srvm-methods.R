@@ -99,23 +99,39 @@ frequent_centres <- function(fit, most = 5) {
   utils::head(used[used$probability > 0, ], most)
 }
 
-#' Summary of a sequential relevance vector machine
+#' Summary, coefficients, noise and log likelihood of an srvm fit
 #'
+#' `summary(fit)` has the parameters; coefficients are averaged over sets, so that a
+#' row that is rarely a centre has a small one.
 #' @param object A fit of [srvm()].
 #' @param level Probability of the intervals.
 #' @param ... Not used: unknown arguments are errors.
-#' @return A list of class `summary.kb_srvm`: `fit`, `parameters` (data frame
-#'   of posterior mean, sd and interval of `sigma`, `tau` and `k`), `kernels`
-#'   (where several are averaged or in a dictionary, their
-#'   [posterior][kernel_posterior]),
+#' @return
+#' * `summary()`: a list of class `summary.kb_srvm`: `fit`, `parameters` (data frame
+#'   of posterior mean, sd and interval of `sigma`, `tau` and `k`), `kernels` (where
+#'   several are averaged or in a dictionary, their [posterior][kernel_posterior]),
 #'   `centres` (the rows most often used), `diagnostics`.
+#' * `coef()`: posterior means, a named vector in units of the response:
+#'   `(Intercept)`, the slopes of a linear part by predictor, and, for each training
+#'   row that is a centre of some particle, its number. The posterior mean of f is
+#'   the intercept, plus the slopes times the predictors as the kernel sees them
+#'   minus their means at the first call, plus the sum of coefficients times kernel.
+#'   With several kernels each has its own, with names such as `"2:14"`: kernel 2 at
+#'   row 14. Not defined with a bandwidth for each predictor (`"ard"`).
+#' * `sigma()`: posterior mean of the noise standard deviation (for Student-t noise its
+#'   scale) in units of the response; for two classes 1.
+#' * `logLik()`: the log likelihood given the posterior means of f and of `sigma`
+#'   (learned degrees of freedom enter by the mean of their inverse); `df` is the
+#'   posterior mean number of coefficients plus the two variances, and 1 where
+#'   degrees of freedom are learned. To compare models use [evidence()].
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
 #' summary(fit)
+#' sigma(fit) # the data have 0.1
+#' # The three rows with the largest coefficients
+#' b <- coef(fit)[-1]
+#' b[order(-abs(b))[1:3]]
 #' @export
 summary.kb_srvm <- function(object, level = 0.9, ...) {
   object <- checked_fit(object, ...)
@@ -151,69 +167,42 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 
 #' Add rows, or change the sampler's settings
 #'
-#' The rows are processed one at a time, at the same cost as in the first call.
-#' First, the sums that the particles share are rebuilt from the rows so far,
-#' unless an earlier `update()` in the same session left them in memory (up to
-#' 200 MB; `options(kernelbayes.held_memory = )` sets the number of bytes). They
-#' are not stored in fits. With settings frozen by the first call and
-#' `order = "given"`, the result is identical to one call with all rows.
-#'
+#' The rows are processed one at a time, at the same cost as in the first call. With
+#' settings frozen by the first call and `order = "given"`, the result is identical to
+#' one call with all rows. First, the sums that the particles share are rebuilt from the
+#' rows so far, unless an earlier `update()` in the same session left them in memory (up
+#' to 200 MB; `options(kernelbayes.held_memory = )` sets the number of bytes).
 #' @section Changed settings:
-#' With `n_moves` or `particles` the particles of every run are rejuvenated
-#' first: resampled to `particles` (if their weights differ or their number
-#' changes) and then moved once, by a Gibbs sweep of coefficients and variances
-#' and `n_moves` reversible-jump moves each. All of these leave the posterior of
-#' the rows so far invariant: more moves bring the particles closer to it, and
-#' more particles reduce the error from later rows. Copies of a particle are
-#' identical until they have moved, so a run that changes from few to many
-#' particles also needs moves. With `n_moves = 0` only the variances,
-#' coefficients and learned bandwidths move.
-#'
-#' The log evidence so far is kept. Its standard error is computed from the new
-#' particles, with a factor for each number of particles used so far (Lee and
-#' Whiteley, 2018), and is noisy if they are few. For the last row [ess()],
-#' [diagnostics()] and [ancestry()] describe the new particles; their effective
-#' size ignores that some are copies. The new settings apply to all later rows,
-#' including those of the same call, and are stored in `control`. Each such call
-#' uses new random numbers, and the result depends only on the seed and the
-#' calls, never on `threads`. Fits with `proposal = "paper"` or an improper
-#' prior have no posterior that the moves could leave invariant.
-#'
+#' With `n_moves` or `particles` the particles of every run are rejuvenated first:
+#' resampled to `particles` (if their weights differ or their number changes) and
+#' then moved once, by a Gibbs sweep of coefficients and variances and `n_moves`
+#' reversible-jump moves each. These leave the posterior of the rows so far
+#' invariant. Copies of a particle are identical until they have moved, so a run that
+#' changes from few to many particles also needs moves. The log evidence so far is
+#' kept; its standard error is computed from the new particles (see [evidence()]).
+#' The new settings apply to all later rows and are stored in `control`. Not for
+#' `proposal = "paper"` or an improper prior.
 #' @param object A fit of [srvm()].
 #' @param newdata For formula fits: a data frame with predictors and response,
 #'   or a [connection][base::connections] that gives them as lines of
 #'   comma-separated values.
-#' @param rows,header For connections: how many rows to read and process at a
-#'   time; whether the first line has the names of the columns (`FALSE`: they
-#'   are the variables of the formula, in its order), or these names. After an
-#'   interrupt or a time limit an open connection is at the first row that is
-#'   not in the fit.
+#' @param rows,header For connections: how many rows to read and process at a time;
+#'   whether the first line has the names of the columns (`FALSE`: they are the
+#'   variables of the formula, in its order), or these names. After an interrupt an
+#'   open connection is at the first row that is not in the fit.
 #' @param newx,newy For x/y fits: predictors and response.
-#' @param na.action `"omit"` leaves rows with missing values out and says how
-#'   many, `"fail"` makes them an error. [stats::na.omit] and [stats::na.fail]
-#'   mean the same.
-#' @param time_limit Seconds after which this call stops; `NULL`: the limit in
-#'   the fit's control.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @inheritParams update.kb_kgs
 #' @param weights,offset Of the new rows, as in [srvm()]: needed if the fit has
 #'   them. For formula fits `weights` are looked up in `newdata` first, and
 #'   offsets are in `newdata`. A fit without weights has weights of 1.
 #' @param n_moves,particles New settings of the sampler, as in [smc_control()];
 #'   `NULL` keeps those of the fit. If one is given, the particles are
 #'   rejuvenated, see below.
-#' @param ... Not used: unknown arguments are errors.
-#'
 #' @return A fit of all rows. Without new rows, an interrupted fit is run to its
 #'   end and a complete fit is returned unchanged, or rejuvenated.
-#'
 #' @section Errors:
-#' As in [srvm()]; `kb_error_argument` also if `weights` or `offset` of new rows
-#' are missing. A change of `particles` is refused (`kb_error_argument`) if
-#' the fit keeps its `ancestry`, whose matrices have a column for each particle.
-#'
-#' @references
-#' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
-#' Biometrika 105, 609-625.
+#' As in [srvm()]; `kb_error_argument` also for a change of `particles` if the fit
+#' keeps its `ancestry`, whose matrices have a column for each particle.
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
 #' settings <- smc_control(particles = 100)
@@ -416,22 +405,7 @@ append_rows <- function(object, rows) {
 
 # Methods of stats -------------------------------------------------------------
 
-#' Posterior mean of the noise standard deviation
-#'
-#' For Student-t noise, the posterior mean of its scale, which is less than the
-#' standard deviation.
-#'
-#' @param object A fit of [srvm()].
-#' @param ... Not used.
-#' @return A number in units of the response; for two classes 1, the standard
-#'   deviation of the latent response.
-#' @examples
-#' data <- sim_sinc(40, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
-#' sigma(fit) # the data have 0.1
+#' @rdname summary.kb_srvm
 #' @export
 sigma.kb_srvm <- function(object, ...) {
   object <- checked_fit(object, ...)
@@ -444,31 +418,7 @@ sigma.kb_srvm <- function(object, ...) {
   unscale_sd(object$settings$scaling, sum(pool$weights * sqrt(noise)))
 }
 
-#' Posterior mean coefficients
-#'
-#' Coefficients are averaged over sets: a row that is rarely a centre has a
-#' small coefficient. Not defined for fits with a bandwidth for each predictor
-#' (`"ard"`): the kernels of a centre differ between particles.
-#'
-#' @param object A fit of [srvm()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return Named vector in units of the response: `(Intercept)`, the slopes of a
-#'   linear part by predictor, and, for each
-#'   training row that is a centre of some particle, its number. The posterior
-#'   mean of f is the intercept, plus the slopes times the predictors as the kernel
-#'   sees them minus their means at the first call, plus the sum of coefficients
-#'   times kernel. With
-#'   several kernels each has its own coefficients, with names such as `"2:14"`:
-#'   kernel 2 at row 14.
-#' @examples
-#' data <- sim_sinc(40, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
-#' # The three rows with the largest coefficients
-#' b <- coef(fit)[-1]
-#' b[order(-abs(b))[1:3]]
+#' @rdname summary.kb_srvm
 #' @export
 coef.kb_srvm <- function(object, ...) {
   object <- checked_fit(object, ...)
@@ -495,25 +445,7 @@ coef.kb_srvm <- function(object, ...) {
   )
 }
 
-#' Log likelihood at the posterior mean
-#'
-#' The log likelihood of the training responses given the posterior mean of f
-#' and of the noise standard deviation (for Student-t noise its scale; degrees of
-#' freedom that are learned enter by the mean of their inverse). To compare models
-#' use [evidence()].
-#'
-#' @param object A fit of [srvm()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return An object of class `logLik`; `df` is the posterior mean number of
-#'   coefficients plus the two variances, and 1 where degrees of freedom of the
-#'   noise are learned.
-#' @examples
-#' data <- sim_sinc(40, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
-#' logLik(fit)
+#' @rdname summary.kb_srvm
 #' @export
 logLik.kb_srvm <- function(object, ...) {
   object <- checked_fit(object, ...)

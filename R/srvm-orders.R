@@ -2,21 +2,15 @@
 
 #' Spread of the results over orders of the rows
 #'
-#' The posterior and the evidence do not depend on the order of the rows, but
-#' the sampler's path to them does. `order_spread()` processes a fit's rows
-#' again in random orders: differences between orders are Monte Carlo error,
+#' `order_spread(fit)` processes a fit's rows again in random orders. The posterior
+#' and the evidence do not depend on the order: differences are Monte Carlo error,
 #' including error that a single run cannot detect.
 #'
-#' Every order is one run with the fit's frozen settings and its control, with
-#' its own random numbers. Runs show their progress, can be interrupted, and use
-#' [workers][kb_workers], as in [srvm()]. The control's `time_limit`
-#' applies to all of them together; its `checkpoint` and `ancestry` are ignored.
-#'
-#' The squared standard deviation of the log evidence over orders is compared
-#' with the mean of the squared `mc_se`: if `mc_se` is right and well below 1,
-#' their ratio times the number of orders minus one is approximately chi-square.
-#' The printed range of the ratio of standard deviations is the central 95%.
-#'
+#' Every order is one run with the fit's frozen settings and its control, with its
+#' own random numbers, on [workers][kb_workers] if there are any. The `time_limit`
+#' applies to all of them together; `checkpoint` and `ancestry` are ignored. The
+#' printed range of the ratio of standard deviations, of the log evidence over orders
+#' and as `mc_se` says, is the central 95%.
 #' @param object A fit of [srvm()].
 #' @param orders Number of random orders, at least 2.
 #' @param newdata New predictors in the form given to the fit, as in
@@ -26,9 +20,7 @@
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
 #' @param x,digits For `print()` and `plot()`: the object and the number of
 #'   digits.
-#' @param ... For `plot()`: titles, limits and axes. Otherwise not used:
-#'   unknown arguments are errors.
-#'
+#' @inheritParams label_noise
 #' @return A list of class `kb_order_spread`:
 #' * `orders`: data frame with one line per order: `order` (its number),
 #'   `log_evidence` and `mc_se` (as in [evidence()]), posterior means `k` and
@@ -45,21 +37,11 @@
 #'
 #' `plot()` draws the log evidence of each order with bars of one `mc_se`, and
 #' returns its argument invisibly, like `print()`.
-#'
-#' @section Errors:
-#' An interrupt or the time limit gives a warning (`kb_warning_interrupted`,
-#' `kb_warning_time_limit`) and the result for the finished orders; if there are
-#' none, an error (`kb_error_interrupted`, `kb_error_time_limit`). A fit without
-#' processed rows is refused (`kb_error_not_defined`).
-#'
 #' @seealso [evidence()] for the error estimated by one run, and
 #'   `smc_control(replicates = )` for independent runs in one order.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.2), seed = 1)
 #' spread <- order_spread(fit, orders = 5, seed = 2)
 #' spread
 #' plot(spread)

@@ -1,5 +1,6 @@
 #' Plots of a sequential relevance vector machine
 #'
+#' `plot(fit)` shows the function, or observed against fitted responses.
 #' @param x A fit of [srvm()].
 #' @param type What to draw:
 #' * `"fit"`: with one predictor the posterior mean of f with its credible band
@@ -16,16 +17,14 @@
 #' * `"centres"`: posterior probability that each row is a centre; for a
 #'   [dictionary][kernel_dictionary] the expected number of centres at the row,
 #'   with a colour for each kernel.
-#' * `"kernels"`: posterior over kernels, with bars of two standard errors, and
-#'   their prior, see [kernel_posterior()]; `"kernel_path"`: the same against
-#'   rows. For a dictionary, `"kernels"` shows the mean share of the centres
-#'   with bars of two standard deviations, and there is no `"kernel_path"`.
+#' * `"kernels"`: posterior over kernels, with bars of two standard errors, and their
+#'   prior, see [kernel_posterior()] (for a dictionary the mean share of the
+#'   centres); `"kernel_path"`: the same against rows, not for a dictionary.
 #' * `"trace"`: posterior means of k and of the noise standard deviation against
-#'   rows, one line per replicate and kernel. For batch fits: k and the noise
-#'   standard deviation at each kept iteration, one line per chain; the warmup
-#'   is not kept, and the axis begins after it.
+#'   rows, one line per replicate and kernel. For batch fits: both at each kept
+#'   iteration, one line per chain; the axis begins after the warmup.
 #' * `"trace_density"`, for batch fits only: the same, with the distribution of
-#'   each chain's draws beside it, shares of k and a kernel density estimate.
+#'   each chain's draws beside it.
 #'
 #' `"ess"`, `"evidence"`, `"kernels"` (except with a dictionary) and
 #' `"kernel_path"` are not defined for batch fits.
@@ -33,14 +32,10 @@
 #' @param n Number of points of a curve, for `"fit"`; `NULL`: 200.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
 #'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
-#'
 #' @return `x`, invisibly.
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.2),
-#'   control = smc_control(particles = 100), seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.2), seed = 1)
 #' plot(fit)
 #' plot(fit, type = "k")
 #' @export

@@ -7,7 +7,6 @@
 #' With several kernels a candidate is a point with a kernel: candidates of the
 #' first kernel come first, then those of the second. For a dictionary they are
 #' ordered by row.
-#'
 #' @return List: `k`, `sets` (candidates), `noise`, `coef`, `factor`, `z` (as
 #'   in a state), `draws`, `weights` (sum to 1), `kernel` (of each particle, by
 #'   number), `bandwidths` (those that are learned, p x particles), `spread` (of
@@ -140,7 +139,6 @@ coefficient_index <- function(pool, settings) {
 }
 
 #' Posterior mean coefficients, coefficients integrated out given each set
-#'
 #' @return List: `fixed`, of the fixed columns, and `candidates` with their
 #'   `values`.
 #' @noRd
@@ -165,7 +163,6 @@ srvm_mean_coefficients <- function(fit, pool = srvm_pool(fit)) {
 }
 
 #' The columns of coefficients at points
-#'
 #' @param x Moulded predictors in their own units, as `wide_x()` has them.
 #' @return List of matrices with a row per point: `fixed` columns, and kernel
 #'   `values`, a column per candidate.
@@ -316,6 +313,8 @@ noise_df.kb_srvm <- function(fit, pool) {
 
 #' Predictions of a sequential relevance vector machine
 #'
+#' `predict(fit, newdata, interval = "prediction")` has the posterior mean and an
+#' interval for new responses; without `newdata` the rows are those of the fit.
 #' @param object A fit of [srvm()].
 #' @param newdata New predictors in the shape that the fit was given: a data
 #'   frame for formula fits (columns in any order), a matrix, data frame or
@@ -338,7 +337,6 @@ noise_df.kb_srvm <- function(fit, pool) {
 #' @param offset For fits to `x` and `y` with an offset: that of the rows of
 #'   `newdata`. Formula fits take it from `newdata`.
 #' @param ... Not used: unknown arguments are errors.
-#'
 #' @return In units of the response, with n the rows of `newdata`:
 #' * `"response"`: the posterior mean of f, a vector of length n; with an
 #'   interval a matrix n x 3 with columns `fit`, `lwr`, `upr`.
@@ -356,46 +354,26 @@ noise_df.kb_srvm <- function(fit, pool) {
 #' and no `"quantile"`.
 #'
 #' The offset is part of f.
-#'
 #' @section New points:
-#' A row may be a centre when it arrives, and so may a new point: its prediction is
-#' that of the model with the point as one candidate more, given the same responses.
-#' It mixes, for each particle, f without and with a kernel at the point. Without
-#' this f would be too certain far from all centres. On the nine UCI sets named in
-#' [srvm()], another split of at most 200 rows, the log density of new responses rose
-#' by .04 on average (by .17, .10 and .07 in three, and it fell by at most .004), and
-#' errors fell by .7%. A new point costs about as much as a move of each particle: a
-#' second for 1000 points, 200 rows and 10 predictors. Chains use at most 250 draws for
-#' this. A point is new unless it is a row up to rounding: each predictor, as the kernel
-#' sees it, within 1e-9 of its range.
+#' A row may be a centre when it arrives, and so may a new point: its prediction
+#' mixes, for each particle, f without and with a kernel at the point (Rasmussen and
+#' Quinonero-Candela, 2005). Without this f would be too certain far from all
+#' centres. A new point costs about as much as a move of each particle; chains use at
+#' most 250 draws for this. A point is new unless it is a row up to rounding: each
+#' predictor, as the kernel sees it, within 1e-9 of its range.
 #'
-#' Draws (`"draws"`, `rstantools::posterior_predict()`), [partial_dependence()] and
-#' [prequential()] are of functions with centres among the rows alone, and so are all
-#' predictions with two classes, Student-t noise, a bounded memory, a
-#' [kernel_dictionary()], improper priors and `proposal = "paper"`.
-#'
-#' Means, quantiles and densities integrate over the coefficients exactly given
-#' each particle; only sets and variances are Monte Carlo. With Student-t noise
-#' the density and quantiles of a new response come from quadrature with a
-#' relative error below 1e-6.
-#'
+#' Draws, [partial_dependence()] and [prequential()] are of functions with centres
+#' among the rows alone, and so are all predictions with two classes, Student-t
+#' noise, a bounded memory, a [kernel_dictionary()], improper priors and `proposal =
+#' "paper"`. Only sets and variances are Monte Carlo: coefficients are integrated
+#' out.
 #' @references
 #' Rasmussen, C. E. and Quinonero-Candela, J. (2005). Healing the relevance vector
 #' machine through augmentation. Proceedings of the 22nd International Conference on
 #' Machine Learning, 689-696.
-#'
-#' @section Errors:
-#' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,
-#' `kb_error_argument` (also for arguments that the chosen `type` would
-#' ignore); novel factor levels are a warning
-#' (`kb_warning_novel_level`) and give `NA`.
-#'
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.2), seed = 1)
 #' new <- data.frame(x = c(-3, 0, 3), y = c(0, 1, 0))
 #' predict(fit, new)
 #' predict(fit, new, interval = "prediction", level = 0.9)

@@ -187,6 +187,8 @@ srvm_family <- function(family, reference) {
 
 #' Prior of a sequential relevance vector machine
 #'
+#' `srvm(y ~ ., data, prior = srvm_prior(lambda = 5))` changes a part of the prior. The
+#' article `defaults` says what the default means, and why it was chosen.
 #' @param lambda Rate of the Poisson prior of the number of centres k: a
 #'   positive number, its prior `lambda_gamma(shape, rate)`, or `"learn"` for
 #'   `lambda_gamma(1, 0.1)`. `NULL`: `"learn"` with a bandwidth for each predictor
@@ -228,32 +230,23 @@ srvm_family <- function(family, reference) {
 #' @param coef_df With such a bandwidth and an unbounded memory: degrees of
 #'   freedom of the coefficients of centres, at least 0.5. They are Student's
 #'   t with a scale whose square has the prior `coef` (in the scaled form times the
-#'   noise variance). Each is normal given a variance of its own, as in the
-#'   relevance vector machine: most can be small while some are large. `Inf`:
-#'   normal, with one variance, as in the papers. The intercept and the linear part
-#'   stay normal. With given bandwidths or a bounded memory it must be `Inf`
-#'   (`kb_error_argument`). On the eleven sets for choices of [srvm()], 120 rows and
-#'   one split each, 4 makes errors 2% smaller, most of it on one set, and log
-#'   densities .003 lower; 1 makes errors 1% larger.
-#'
+#'   noise variance): most can be small while some are large, as in the relevance vector
+#'   machine. `Inf`: normal, with one variance, as in the papers. The intercept and the
+#'   linear part stay normal. With given bandwidths or a bounded memory it must be `Inf`
+#'   (`kb_error_argument`).
 #' @details A rate with a gamma prior is integrated out exactly: p(k) is then
 #' negative binomial with size `shape` and probability `rate / (rate + 1)`, for
 #' `"learn"` geometric with mean 10. [`as_draws()`][as_draws.kb_srvm] has its
-#' posterior, the mixture of Gamma(shape + k, rate + 1) over k.
+#' posterior. p(k) is truncated to k at most `kmax` and the number of distinct rows so
+#' far, and normalised.
 #'
-#' p(k) is truncated to k at most `kmax` and the number of distinct rows so far,
-#' and normalised. There is no smallest k: a new row joins a set or does not, so a
-#' set with the newest row alone comes from none. The inverse gammas are truncated
-#' to \eqn{[10^{-8} v, 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 w]} for the
-#' coefficients (w is the larger of v and the square of the response's mean), within
-#' which the likelihood is computed accurately; noise below a ten-thousandth of the
-#' response's standard deviation cannot be resolved. In the scaled form the
-#' noise is not truncated and the ratio is in \eqn{[10^{-8}, 10^{12}]}. (With
-#' weights of rows the bounds of the noise are multiplied by their mean, and those
-#' of the ratio divided.) Inverse
-#' gammas with parameters 0, as in the papers, make the posterior improper for
-#' any amount of data and are refused here; [srvm_prior_paper()] has them.
-#'
+#' The inverse gammas are truncated to \eqn{[10^{-8} v, 10^8 v]} for the noise and
+#' \eqn{[10^{-8} v, 10^4 w]} for the coefficients (w is the larger of v and the
+#' square of the response's mean): noise below a ten-thousandth of the response's
+#' standard deviation cannot be resolved. In the scaled form the noise is not
+#' truncated and the ratio is in \eqn{[10^{-8}, 10^{12}]}. (With weights of rows the
+#' bounds of the noise are multiplied by their mean, and those of the ratio divided.)
+#' Inverse
 #' @return An object of class `kb_srvm_prior`.
 #' @source Vermaak, Godsill and Doucet (2003), section 2; see [srvm()].
 #' @examples
@@ -357,30 +350,18 @@ print.kb_lambda_gamma <- function(x, ...) {
 #' The values printed in the papers, for reproduction only: i.i.d. centres and
 #' inverse gammas with shape and scale 0 for both variances. The posterior is
 #' improper: see Details.
-#'
-#' @details The papers print \eqn{\sigma^2, \tau^2 \sim IG(0, 0)},
-#' \eqn{\lambda = 1} and a largest number of centres of 50. The density
-#' \eqn{1 / v} of a variance v is not a probability density, and
-#' \eqn{1 / \tau^2} makes the posterior improper for any amount of data: the
-#' likelihood does not vanish as \eqn{\tau^2} tends to 0. The evidence is not
-#' defined. Samplers stay within the bounds of [srvm_prior()], so the limit of a
-#' long run depends on these bounds. The defaults of [srvm_prior()] are
-#' therefore proper, but weak. [srvm()] warns with class `kb_warning_improper`.
-#'
-#' Nothing can be drawn from such a prior before the first row, and the papers
-#' do not say how their particles start. Here all start from the same two
-#' values; from the second row on they are drawn given the data. Without any
-#' coefficient (no intercept, no centre) the coefficients' variance keeps its
-#' value.
-#'
-#' This prior has no scaled form.
-#'
+#' @details The papers print \eqn{\sigma^2, \tau^2 \sim IG(0, 0)}, \eqn{\lambda = 1}
+#' and a largest number of centres of 50. \eqn{1 / \tau^2} makes the posterior
+#' improper for any amount of data: the likelihood does not vanish as \eqn{\tau^2}
+#' tends to 0. The evidence is not defined, and the limit of a long run depends on
+#' the bounds of [srvm_prior()]. [srvm()] warns with class `kb_warning_improper`.
+#' Nothing can be drawn from such a prior before the first row: all particles start
+#' from the same two values. This prior has no scaled form.
 #' @inheritParams srvm_prior
 #' @param noise_start,coef_start Noise and coefficients' variance of every
 #'   particle before the first row, positive numbers in squared units of the
 #'   response that the model sees. `NULL`: 0.1 v and v, where v is the variance
 #'   of that response at the first call (1 if it is undefined or 0).
-#'
 #' @return An object of class `kb_srvm_prior`.
 #' @source Vermaak, Godsill and Doucet (2003), sections 2 and 4.1; see [srvm()].
 #' @seealso [srvm_prior()] for priors that give a posterior.

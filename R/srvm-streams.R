@@ -143,7 +143,9 @@ running_sums <- function(values, start = NULL, last = FALSE) {
 #' Memory of a sequential relevance vector machine
 #'
 #' By default all rows count equally and each can be a centre. For long streams,
-#' or streams whose distribution drifts, restrict the memory.
+#' or streams whose distribution drifts, restrict the memory:
+#' `srvm(y ~ x, data, memory = srvm_memory(window = 500))`. The article `streams` shows
+#' which memory suits which stream.
 #'
 #' With a `window` of W rows the fit is always the posterior given the last W
 #' rows, with centres among these; the prior, including its scaling, does not
@@ -156,46 +158,28 @@ running_sums <- function(values, start = NULL, last = FALSE) {
 #' (Vitter, 1985, algorithm R). The choice depends only on the seed, so weights
 #' stay exact: the posterior is that of a prior on subsets of the candidates.
 #'
-#' In a window the sums over its rows are recomputed every W rows, to remove
-#' rounding errors from rows with huge values.
-#'
-#' When a row or candidate leaves, the weights are divided by its contribution.
-#' When candidate j leaves, every set S becomes S' = S without j, with the exact
-#' weight
-#' \deqn{\frac{\gamma_t(S')}{\gamma_{t-1}(S') + \gamma_{t-1}(S' \cup
-#'   \{j\})}.}{gamma_t(S') / [gamma_(t-1)(S') + gamma_(t-1)(S' + j)].}
-#'
 #' A step costs O(N k^2) for N particles of k centres, plus O(W U) for the U
 #' centres in use, whatever the length of the stream; with reversible-jump moves
-#' (`n_moves` in [smc_control()]) also O(C^2) for C candidates.
-#'
-#' [evidence()] then refers to the rows in the window; under forgetting it is
-#' not defined. The log predictive density of each row given those before it is
-#' always available: see [prequential()].
-#'
+#' (`n_moves` in [smc_control()]) also O(C^2) for C candidates. [evidence()] then refers
+#' to the rows in the window; under forgetting it is not defined. [prequential()] scores
+#' each row given those before it in all cases.
 #' @param window Number of rows W that count, `Inf` for all.
 #' @param forgetting The factor \eqn{\phi}, above 0 and at most 1.
 #' @param candidates Largest number of candidate centres (with a window or
 #'   forgetting there may be one more), `Inf` for all rows that count. With a
 #'   [kernel_dictionary()], the number of candidate rows, each with all kernels.
 #' @param keep_rows Number of last rows that a fit with a window or forgetting
-#'   keeps, with their records; rows that count are always kept, `Inf` keeps
-#'   all. See below.
+#'   keeps, with their records; rows that count are always kept, `Inf` keeps all.
 #' @param bandwidth_rows Number of first rows from which the bandwidths of a kernel
-#'   such as `kernel_matern("ard")` are learned, `Inf` for all of the first call. See
-#'   below.
-#'
+#'   such as `kernel_matern("ard")` are learned, `Inf` for all of the first call.
 #' @section Bandwidths that are learned:
-#' A bandwidth for each predictor (`"ard"`, the default of [srvm()]) can only move
-#' while all rows are at hand. With a bounded memory they are therefore learned by a
-#' fit of the first `bandwidth_rows` rows of the first call, without a bound and
-#' without the linear part (beside which they are half as wide on [sim_friedman()], so
-#' that a bounded number of kernels approximates f less well), and then
-#' fixed at its posterior medians for the fit itself, which begins at the first row
-#' again; `print()` shows them. Give the first call that many rows if you can. The
-#' evidence and the scores of [prequential()] are then those of a model with known
-#' bandwidths: leave the first rows out when you compare it with others.
-#'
+#' Bandwidths `"ard"` (the default of [srvm()]) can only move while all rows are at
+#' hand. With a bounded memory they are therefore learned by a fit of the first
+#' `bandwidth_rows` rows of the first call, without a bound and without the linear
+#' part, and fixed at its posterior medians for the fit itself, which begins at the
+#' first row again; `print()` shows them. The evidence and the scores of
+#' [prequential()] are then those of known bandwidths: leave these rows out when you
+#' compare.
 #' @section What a fit keeps:
 #' With a window or forgetting the size of a fit does not grow with the number
 #' of rows: it holds the last `keep_rows` of them, or the rows that count if
@@ -209,12 +193,7 @@ running_sums <- function(values, start = NULL, last = FALSE) {
 #' refused (`kb_error_not_defined`) once some have been dropped. All rows are
 #' kept with `smc_control(ancestry = )` other than `"summary"`, and with
 #' `candidates` alone, since then all rows count.
-#'
 #' @return An object of class `kb_srvm_memory`.
-#' @section Errors: A value outside its range is an error of class
-#'   `kb_error_argument`. A bounded memory needs the `"adapted"` proposal and
-#'   the sequential sampler. Student-t noise and probit responses do not support
-#'   forgetting, and Student-t noise does not support a window either.
 #' @references
 #' Vitter, J. S. (1985). Random sampling with a reservoir. ACM Transactions on
 #' Mathematical Software 11, 37-57.
@@ -267,15 +246,12 @@ print.kb_srvm_memory <- function(x, ...) {
 
 #' Prequential scores
 #'
-#' The log predictive density (for two classes: probability) of each response
-#' given those before it, which scores sequential forecasts (Dawid, 1984). It
-#' compares any models on the same stream, even if there is no evidence.
+#' `prequential(fit)` has the log predictive density (for two classes: probability)
+#' of each response given those before it, which scores sequential forecasts (Dawid,
+#' 1984). It compares any models on the same stream, even if there is no evidence.
 #'
-#' It is the density that functions with centres among the previous rows give to
-#' the new one, with the particles refreshed once more. The sum is not the log evidence,
-#' because the prior of [srvm()] is on subsets of the rows so far and changes when a row
-#' becomes a candidate.
-#'
+#' The sum is not the log evidence, because the prior of [srvm()] is on subsets of
+#' the rows so far and changes when a row becomes a candidate.
 #' @param object A fit of [srvm()] by the sequential sampler.
 #' @return Data frame with one line per row of data in the order of processing:
 #'   `row`, `log_predictive` (in the response's own units; with several kernels

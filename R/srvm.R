@@ -2,233 +2,121 @@
 
 #' Sequential Bayesian kernel regression
 #'
-#' `srvm()` fits the sparse kernel regression of Vermaak, Godsill and Doucet
-#' (2003),
-#' \deqn{y_s = \beta_0 + \sum_{j \in S} \beta_j K(x_s, x_j) + \epsilon_s,} by
-#' trans-dimensional sequential Monte Carlo: rows are processed one at a time,
-#' and each particle is a hypothesis about the set \eqn{S} of kernel centres, a
-#' subset of the rows seen so far. The number of centres, the noise and the
-#' scale of the coefficients are learned, and so is a bandwidth for each predictor.
-#' By default there is a linear part, too. The coefficients are integrated out of
-#' every weight.
-#'
+#' `srvm(y ~ ., data)` fits a sparse kernel regression to rows that arrive one at a time
+#' (Vermaak, Godsill and Doucet, 2003),
+#' \deqn{y_s = \beta_0 + \sum_{j \in S} \beta_j K(x_s, x_j) + \epsilon_s.}
+#' Each particle of a sequential Monte Carlo sampler is a hypothesis about the set
+#' \eqn{S} of kernel centres, a subset of the rows seen so far. The number of
+#' centres, the noise, the scale of the coefficients and a bandwidth for each predictor
+#' are learned, by default beside a linear part. The coefficients are integrated out.
+#' [`update(fit, newdata = )`][update.kb_srvm] takes in further rows.
 #' @section The model:
-#' \eqn{\epsilon_s \sim N(0, \sigma^2)} (or Student's t, see below),
-#' \eqn{\beta_j \sim N(0, \tau^2)}
-#' independently (the intercept too), \eqn{\sigma^2} and \eqn{\tau^2} inverse
-#' gamma or fixed; the prior of \eqn{S} is in [srvm_prior()].
+#' \eqn{\epsilon_s \sim N(0, \sigma^2 / w_s)} with `weights` w,
+#' \eqn{\beta_j \sim N(0, \tau^2)} independently (the intercept too), \eqn{\sigma^2} and
+#' \eqn{\tau^2} inverse gamma or fixed; the prior of \eqn{S} is in [srvm_prior()].
 #'
-#' @section Two classes:
+#' By default, with `kernel_matern("ard")`, each predictor l has a bandwidth b_l of its
+#' own; any other stationary kernel with the bandwidth `"ard"` does the same, except the
+#' periodic one. Predictors that do not matter get large ones. The inverse bandwidths
+#' have independent half-t priors (`ard` of [srvm_prior()]); f then has a linear part,
+#' too, with p slopes on the predictors as the kernel sees them (`linear`).
+#' [`tidy()`][tidy.kb_srvm] and [`as_draws()`][as_draws.kb_srvm] have the bandwidths, in
+#' units of the predictors as the model sees them; [coef()][coef.kb_srvm] is not
+#' defined. With a bounded `memory` bandwidths are learned from the first rows and then
+#' fixed, see [srvm_memory()]. A step costs O(N t k (p + k)) at row t with N particles.
+#'
 #' With a factor of two classes the model is probit regression: the second level
-#' has probability \eqn{\Phi(f(x))}, with the same prior on f and no noise to
-#' learn. Every particle holds a latent normal response for each row; a row's
-#' weight is the predictive probability of its class, with the latent response
-#' integrated out (and drawn afterwards), and all latent responses are refreshed
-#' before every step. A step therefore costs O(N t k) at row t, unless `memory`
+#' has probability \eqn{\Phi(f(x))}. Every particle holds a latent response for each
+#' row, and all are refreshed before every step, which costs O(N t k) unless `memory`
 #' bounds it.
 #'
-#' @section Outliers:
-#' With `srvm_prior(df = )` the noise is Student's t with that many degrees of
-#' freedom, as \eqn{\epsilon_s \sim N(0, \sigma^2 / \omega_s)},
-#' \eqn{\omega_s \sim Gamma(\nu / 2, \nu / 2)}: \eqn{\sigma} is then its scale,
-#' and its standard deviation is \eqn{\sigma \sqrt{\nu / (\nu - 2)}} where
-#' \eqn{\nu > 2} and is undefined otherwise. The weights \eqn{\omega} are
-#' integrated by simulation: when a row arrives each particle draws its own,
-#' with probability 1/2 each from the prior and given the row's residual (the
-#' particle's weight accounts for that), and all are refreshed by a Gibbs step
-#' before every step. A step costs O(N t k^2) at row t. New responses
-#' (prediction intervals, densities, simulations) have Student-t noise.
+#' With `srvm_prior(df = )` the noise is Student's t with that many degrees of freedom,
+#' or with `df = "learn"` unknown ones: \eqn{\sigma} is then its scale. Every particle
+#' holds a weight for each row, refreshed before every step, which costs O(N t k^2).
 #'
-#' In 20 data sets of [sim_sinc()] with 5 of 50 responses moved by 1 to 3 (the
-#' noise has standard deviation 0.1), the mean root mean squared error of f was
-#' 0.285 with normal noise, 0.052 with `df = 4` and 0.046 with `df = 2`; without
-#' outliers it was 0.038 with normal noise and 0.040 with `df = 4`.
-#'
-#' With `df = "learn"` every particle or chain has its own degrees of freedom, which
-#' move together with \eqn{\sigma}, the weights \eqn{\omega} integrated out; results
-#' average over them, and [`tidy()`][tidy.kb_srvm] and
-#' [`as_draws()`][as_draws.kb_srvm] report them.
-#'
-#' @section Weights and offsets:
-#' With `weights` w the noise of row s has the variance \eqn{\sigma^2 / w_s}, or
-#' for Student-t noise the scale \eqn{\sigma / \sqrt{w_s}}. The weights are part
-#' of the likelihood, in every particle's weight and every move. `sigma()` is the
-#' noise of a row of weight 1. A row of any weight counts as one row, in `memory`
-#' too. The default prior of the noise suits the mean weight of the first call;
-#' the response is standardised without weights.
-#'
-#' An offset is a known part of f: `y ~ x + offset(o)`, or `offset` with `x` and
-#' `y`. It is in units of the response, which is modelled minus the offset; with
-#' two classes it is added to f. [predict()][predict.kb_srvm] and
-#' [update()][update.kb_srvm] need the offsets of their rows. Results by row
-#' have it, but not `coef()`.
-#'
-#' @section A bandwidth for each predictor:
-#' With `kernel_matern("ard")`, the default, or another stationary kernel with this
-#' bandwidth (automatic relevance determination; not the periodic one), each
-#' predictor l has a bandwidth b_l of its own, all learned with the rest: every
-#' particle or chain has its own, and predictors that do not matter get large ones.
-#' The inverse bandwidths 1/b_l have independent half-t priors, see `ard` of
-#' [srvm_prior()], which shrink them towards 0. They move by Metropolis steps in
-#' their logarithms, with the coefficients integrated out; particles size the steps
-#' for each other. The rest of the sampler is as below, and the evidence is that of
-#' the model with the bandwidths integrated out.
-#'
-#' A particle's columns are its own. A step of the sequential sampler costs O(N t k
-#' (p + k)) at row t and takes N t k numbers of memory. Moves follow every row up to
-#' the 200th, then every second, from the 300th on every third, and so on. With a
-#' bounded `memory` bandwidths are learned from the first rows and then fixed, see
-#' [srvm_memory()]. [`tidy()`][tidy.kb_srvm] and [`as_draws()`][as_draws.kb_srvm]
-#' have the bandwidths, in units of the predictors as the model sees them;
-#' [coef()][coef.kb_srvm] is not defined.
-#'
-#' f then has a linear part, too: p slopes on the
-#' predictors as the kernel sees them, in every set, integrated out like the other
-#' coefficients; `linear` of [srvm_prior()] is their scale.
-#'
-#' Kernel, prior and `scale` were chosen on nine data sets of the UCI repository and
-#' two of [sim_friedman()], at most 200 rows and one split each. There the linear part
-#' lowered the error, and `kernel_gaussian("learn")`, one bandwidth for all
-#' predictors, had a much larger one. The article `league` compares the default with
-#' other packages on other sets.
-#'
+#' `sigma()` is the noise of a row of weight 1. A row of any weight counts as one
+#' row, in `memory` too. The default prior of the noise suits the mean weight of the
+#' first call; the response is standardised without weights. An offset, `y ~ x +
+#' offset(o)`, is a known part of f, in units of the response (for two classes of f).
+#' [predict()][predict.kb_srvm] and [update()][update.kb_srvm] need the weights and
+#' offsets of their rows. Results by row have the offset, but not `coef()`.
 #' @section The sampler:
 #' At row t each particle's set stays as it is or gains the new row, with the
-#' probabilities of the target itself. Its weight is then exact. Its mean over
-#' particles estimates \eqn{p(y_t | y_1, \dots, y_{t-1})}: with fixed powers and
-#' fixed moves the product of these means is unbiased for
-#' \eqn{p(y_1, \dots, y_t)}; each factor, and the product with powers and steps
-#' that adapt, as by default, is consistent as particles become many.
-#' Particles are resampled when their effective sample size falls below a
-#' threshold. A row enters gradually ([smc_control()], Details): it pauses when
-#' its likelihood has the power 0.05, and there each particle is refreshed by
-#' one Gibbs sweep of coefficients and variances and by `n_moves`
-#' reversible-jump moves (birth, death, swap of a centre), which leave the
-#' posterior of the rows so far invariant.
+#' probabilities of the target itself. Its weight is then exact: the product over
+#' rows of mean weights estimates the evidence. Particles are resampled when their
+#' effective sample size falls below a threshold. A row enters gradually: it pauses
+#' when its likelihood has the power 0.05, and there each particle is refreshed by a
+#' Gibbs sweep and by reversible-jump moves, which leave the posterior invariant.
+#' [smc_control()] has the settings and other proposals; the article `srvm-steps`
+#' says how far to trust the result.
 #'
-#' [smc_control()] also offers the papers' own proposal (no change, birth or
-#' death), with exact weights (`proposal = "birth_death"`) or with the weights
-#' printed in the papers (`"paper"`). The printed weights do not target the
-#' posterior, even with infinitely many particles: on small problems the
-#' probabilities of sets are off by .1 to .5 in total variation.
-#'
-#' @section Several kernels:
-#' Given a list of kernels, `srvm()` averages over them: each has its own
-#' filter, and all see the same rows in the same order. The estimates of their
-#' evidence give the posterior \eqn{p(h | y) \propto p(h) \hat{Z}_h} over
-#' kernels, row by row ([kernel_posterior()]), and every result of the fit is an
-#' average with these weights: predictions, densities and draws are those of the
-#' mixture, and the path of `evidence()` holds the log densities of the averaged
-#' one-step predictions. The average converges to the exact posterior as
-#' `particles` grows; its Monte Carlo error includes that of the weights. The
-#' prior weights p(h) are equal unless `srvm_prior(kernels = )` gives others.
-#'
-#' An error in the evidence of an improbable kernel does no harm. So each kernel
-#' is first tried with a fraction `pilot` of the `particles` (see
-#' [smc_control()]), and those that may be probable run again with the remaining
-#' particles: with 3.7 times `particles` if only one of five is probable. The
-#' others keep their results from the pilot. With the same total number of
-#' particles, the standard deviation of the log evidence over 20 seeds fell from
-#' 0.27 to 0.13 (`MASS::GAGurine`), from 0.43 to 0.18 (`MASS::Boston` with
-#' outliers), from 0.41 to 0.31 ([sim_friedman()], 200 rows) and from 0.28 to
-#' 0.22 ([sim_sinc()], 50 rows), but did not in
-#' [airquality][datasets::airquality], where three kernels are probable. The
-#' shares are fixed at the first call. All kernels have `particles` particles if
-#' the first call has fewer than 50 rows, memory is bounded, or `pilot = 0`,
-#' which suits streams whose later rows may favour another kernel. A fit that is
-#' stopped while kernels run again holds the results of the pilot until
-#' `update()` completes it.
-#'
-#' A bandwidth `"learn"`, as in `kernel_gaussian("learn")` or
-#' `kernel_matern("learn") + 1`, means five kernels, with bandwidths of 1/8,
-#' 1/4, 1/2, 1 and 2 times the median distance ([bandwidth_median()]). The list
-#' is fixed at the first call. Time and memory grow with the number of kernels;
-#' with [workers][kb_workers] the kernels run in parallel.
-#'
-#' A replicate of `smc_control(replicates = )` is one filter for each kernel.
-#' The filters advance in turn, so that an interrupt or a time limit finds all
-#' of them at the same row. Only replicates whose filters are at the same row
-#' are used, since an average over some of the kernels would be a different
-#' posterior. On workers they synchronise every few seconds, and a stop returns
-#' to the last such point.
-#'
-#' @section Several kernels in one model:
-#' A list of kernels averages over models of one kernel each. A
-#' [kernel_dictionary()] gives one model, in which each centre has a kernel from
-#' the dictionary: the function may be smooth in one place and wiggly in
-#' another. [kernel_posterior()] is then the share of centres that each kernel
-#' has, and [inclusion()] has a column for each kernel.
-#'
-#' When a row arrives, the likelihood of its response enters once, with the
-#' choice on the row's candidate with the first kernel. The other candidates
-#' follow one by one, each with the exact weight
-#' \deqn{p_{m+1}(S') / p_m(S') + p_{m+1}(S' \cup \{j\}) / p_m(S') \;
-#'   L_t(S' \cup \{j\}) / L_t(S')}
-#' for the choice whether candidate j joins the set S' out of m candidates,
-#' where L is the marginal likelihood of all rows so far.
-#'
-#' @section The batch sampler:
 #' `method = "mcmc"` draws from the same posterior, given all rows at once, by
-#' reversible-jump Markov chains: each iteration tries `n_moves` births, deaths
-#' or swaps of a centre, makes a Metropolis step in the logarithm of the
-#' coefficients' variance (coefficients integrated out; its length adapts during
-#' the warmup) and refreshes coefficients and variances by a Gibbs sweep. Chains
-#' start at draws from the prior. For a fixed data set it is often the more
-#' efficient choice, and it is the reference for tests of the sequential
-#' sampler. It gives no evidence and cannot add rows;
-#' [`update(iter = )`][update.kb_mcmc] continues it. [diagnostics()] gives
-#' R-hat and effective sample sizes. It takes two classes and Student-t noise too:
-#' each iteration ends with draws of the latent responses or of the weights of all
-#' rows. `log_lik` among the quantities that are monitored is then that given the
-#' coefficients.
+#' reversible-jump Markov chains: each iteration tries `n_moves` births, deaths or swaps
+#' of a centre, moves the coefficients' variance and refreshes coefficients, variances,
+#' latent responses and weights of rows. Chains start at draws from the prior. They give
+#' no evidence and cannot add rows; [`update(iter = )`][update.kb_mcmc] continues them,
+#' and [diagnostics()] has R-hat and effective sample sizes. For a fixed data set they
+#' are often the more efficient choice.
+#' @section Several kernels:
+#' Given a list of kernels, `srvm()` averages over them: each has its own filter, and
+#' the estimates of their evidence give the posterior
+#' \eqn{p(h | y) \propto p(h) \hat{Z}_h} over kernels, row by row
+#' ([kernel_posterior()]). Every result of the fit is an average with these weights, the
+#' path of `evidence()` too. The prior weights p(h) are equal unless
+#' `srvm_prior(kernels = )` gives others. A bandwidth `"learn"`, as in
+#' `kernel_gaussian("learn")`, means five kernels, with bandwidths of 1/8, 1/4, 1/2, 1
+#' and 2 times the median distance ([bandwidth_median()]), fixed at the first call.
 #'
-#' @section Order, scaling and frozen settings:
+#' Each kernel is first tried with a fraction `pilot` of the particles (see
+#' [smc_control()]); those that may be probable run again with the remaining ones.
+#' All have `particles` particles if the first call has fewer than 50 rows, memory is
+#' bounded, or `pilot = 0`, which suits streams whose later rows may favour another
+#' kernel. A fit that is stopped while kernels run again holds the results of the
+#' pilot until `update()` completes it. Kernels run in parallel on
+#' [workers][kb_workers]. A replicate is one filter for each kernel; only replicates
+#' whose filters are at the same row are used.
+#'
+#' A [kernel_dictionary()] is one model instead, in which each centre has a kernel from
+#' the dictionary: the function may be smooth in one place and wiggly in another.
+#' [kernel_posterior()] is then the share of centres that each kernel has, and
+#' [inclusion()] has a column for each kernel.
+#' @section Frozen settings:
 #' Settings computed from the data (the scaling, the bandwidths, the default
 #' priors) are computed at the first call and kept by `update()`. Fits that
 #' share these settings through `reference` and take rows in the order given are
 #' identical however the rows are split over calls.
-#'
-#' @param x A numeric matrix (rows are points), a data frame, a numeric vector
-#'   (one column) or, as `formula`, a formula. Factors become indicators, one
-#'   column per level.
+#' @inheritParams bark
 #' @param y Response, one value per row of `x`: numbers, or a factor (or text,
 #'   or logical) of two classes.
 #' @param formula,data A formula such as `y ~ .` and the data frame it is
 #'   evaluated in.
 #' @param kernel A kernel, see [kb_kernels], a list of kernels to average over,
-#'   or a [kernel_dictionary()] of kernels in one model, see below. Bandwidths
-#'   are in the units of the standardised predictors if `scale = TRUE`. `NULL`:
-#'   `kernel_matern("ard")`, a bandwidth for each predictor, all learned. Without
-#'   moves (`n_moves = 0`), but with an unbounded memory,
-#'   `kernel_gaussian("learn")`, an average over five bandwidths for all
-#'   predictors; with `proposal = "paper"` or an improper prior
+#'   or a [kernel_dictionary()] of kernels in one model. Bandwidths are in the units of
+#'   the standardised predictors if `scale = TRUE`. `NULL`: `kernel_matern("ard")`.
+#'   Without moves (`n_moves = 0`), but with an unbounded memory,
+#'   `kernel_gaussian("learn")`; with `proposal = "paper"` or an improper prior
 #'   `kernel_gaussian("median")`. A kernel from [kernel_custom()], alone or in a sum
 #'   or product, needs all rows at once (`update()` cannot add rows that it does not
-#'   know), an eigendecomposition of their kernel matrix, and as many coordinates
-#'   as rows: it is for hundreds of rows. The kernel sees standardised
-#'   predictors.
+#'   know), and as many coordinates as rows: it is for hundreds of rows. The kernel
+#'   sees standardised predictors.
 #' @param prior Prior, see [srvm_prior()].
 #' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch
 #'   sampler.
 #' @param control Settings of the sampler, from [smc_control()] or
 #'   [mcmc_control()]. `NULL`: the defaults of `smc_control()`, or four chains with a
-#'   warmup of 250 iterations that are judged after 250, 500, 1000 and 2000: they end
-#'   when the Monte Carlo error of predictions and parameters is at most 25% of their
-#'   posterior standard deviation (see [convergence()]).
+#'   warmup of 250 iterations that are judged after 250, 500, 1000 and 2000, as in
+#'   [bark()] (see [convergence()]).
 #' @param order `"given"`, or `"random"` for an order of the rows drawn from
 #'   `seed`.
-#' @param scale `TRUE`: the predictors and a numeric response are standardised. With
-#'   a bandwidth for each predictor the logarithm of those with a long tail is taken
-#'   first, as in [bark()]; `print()` names them. `"linear"`: standardised without
-#'   logarithms. Results are reported in the original units. `FALSE` leaves both
-#'   untouched; the mean of the response should then not be far from 0
-#'   (`kb_warning_offset`), since the intercept has the same prior as the
-#'   coefficients.
+#' @param scale `TRUE`: the predictors and a numeric response are standardised, with
+#'   a bandwidth for each predictor after logarithms as in [bark()]. `"linear"`:
+#'   standardised without logarithms. Results are in the original units. `FALSE` leaves
+#'   both untouched; the mean of the response should then not be far from 0
+#'   (`kb_warning_offset`), since the intercept has the same prior as the coefficients.
 #' @param intercept Include the intercept?
-#' @param family `gaussian()` or `binomial("probit")`, or their names
-#'   `"gaussian"`, `"probit"`. `NULL`: probit where the response is a factor,
-#'   text or logical with two classes, otherwise gaussian (also for the numbers
-#'   0 and 1, with a message).
+#' @param family `gaussian()` or `binomial("probit")`, or their names `"gaussian"`,
+#'   `"probit"`. `NULL`: probit for two classes, otherwise gaussian (also for the
+#'   numbers 0 and 1, with a message).
 #' @param memory Which rows of a stream to forget, from [srvm_memory()]; by
 #'   default none.
 #' @param reference A fit (or its `settings`) whose kernel, prior, scaling,
@@ -238,81 +126,28 @@
 #'   In the formula interface they are looked up in `data` first.
 #' @param offset With `x` and `y`: `NULL`, or a number per row that is added to
 #'   f. A formula has it itself.
-#' @param na.action `"omit"` leaves rows with missing values, weights or offsets
-#'   out and says how many, `"fail"` makes them an error. [stats::na.omit] and
-#'   [stats::na.fail] mean the same.
-#' @param seed Whole number that determines every draw; `NULL` takes one from
-#'   R's generator. The result does not depend on `threads` or workers.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param ... Not used: unknown arguments are errors.
-#'
-#' @return An object of class `kb_srvm` and `kb_fit`: a list of plain R data
-#'   with, among others, `settings` (the frozen settings), `runs` (one state per
-#'   replicate or chain; with several kernels one for each kernel of the first
-#'   replicate, then of the second), `seed`, `status` (`"complete"`,
-#'   `"interrupted"` or `"time_limit"`) and `time` (rows processed). It can be
-#'   saved with [saveRDS()] and used in another session, after
-#'   `library(kernelbayes)`. Methods: `print`, `summary`,
-#'   [`plot`][plot.kb_srvm], [`predict`][predict.kb_srvm],
-#'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`, `nobs`,
-#'   `formula`, [`terms`][terms.kb_fit] and the model frame, `logLik`,
-#'   `simulate`, `as_draws`, `tidy`, `glance`, `augment` and the
-#'   [accessors][evidence]. Batch fits have the class `kb_srvm_mcmc` and
-#'   `kb_mcmc` before these.
-#'
+#' @return An object of class `kb_srvm` and `kb_fit` (of chains `kb_srvm_mcmc` and
+#'   `kb_mcmc` before these), with, among others, `settings` (the frozen settings),
+#'   `runs` (one state per replicate or chain; with several kernels one for each
+#'   kernel of the first replicate, then of the second), `seed`, `status`
+#'   (`"complete"`, `"interrupted"` or `"time_limit"`) and `time` (rows processed),
+#'   for [`predict`][predict.kb_srvm], [`plot`][plot.kb_srvm],
+#'   [`update`][update.kb_srvm], the [accessors][evidence] and other methods.
 #' @template formula-terms
-#' @section Errors:
-#' Invalid input is an error of class `kb_error` and a more specific class, e.g.
-#' `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
-#' `kb_error_outcome`. Several kernels, or a bandwidth to learn, are refused
-#' (`kb_error_argument`) if there is no evidence for weights, and so are
-#' `weights` of classes. Columns that are constant in fitting are told, then and
-#' where they vary in new rows, which count as having the same value
-#' (`kb_message_constant`). An interrupt or a
-#' time limit gives a warning (`kb_warning_interrupted`,
-#' `kb_warning_time_limit`) and a fit of the rows or iterations so far, which
-#' `update()` continues. `proposal = "paper"` warns with class
+#' @template errors-fit
+#' @section Further conditions:
+#' [kb_combinations] lists what is refused. `proposal = "paper"` warns with class
 #' `kb_warning_inexact`, [srvm_prior_paper()] with `kb_warning_improper`.
-#'
-#' @section Warnings of the particles:
-#' `kb_warning_low_ess`: the effective sample size was below 5% of the particles
-#' at some row of this call, or is below 10% at the last. Estimates are then
-#' noisy, and the standard error of the evidence may be too small. Raise
-#' `cess_threshold` of [smc_control()] if it is below its default: with 0.5
-#' instead of 0 the standard deviation of the log evidence over 20 seeds fell
-#' from 0.30 to 0.21 ([sim_sinc()], 50 rows), from 0.95 to 0.42
-#' ([sim_friedman()], 200 rows) and from 0.69 to 0.51 in
-#' [airquality][datasets::airquality], and its mean rose by 0.2, 1.1 and 0.8.
-#' Otherwise use more particles or more stops (`powers`); more moves did not
-#' help in our experiments.
-#'
-#' These figures are for `kernel_gaussian("learn")`. There the standard error of
-#' the evidence is accurate for `MASS::mcycle`, `MASS::Boston` and the simulated
-#' data above: its ratio to the spread over seeds is near 1. With long-tailed
-#' predictors or responses (`MASS::cpus`, `airquality`) the spread over seeds was
-#' 1.3 to 1.7 times the standard error, and that of the kernels' probabilities up
-#' to 2.7 times: repeat such fits with other seeds.
-#'
-#' With a bandwidth for each predictor, the default, the standard error from one
-#' run is too small by a factor of 1.2 to 2.1: 0.92 beside a standard deviation of
-#' 1.43 over 20 seeds (`sim_friedman(200, p = 5)`). Before you compare models
-#' whose evidence differs by a few nats, use `smc_control(replicates = )`: the
-#' standard deviation of `evidence(fit)$replicates` is free of this.
-#'
-#' An accurate standard error measures the spread only, not the bias: rare
-#' particles that would have foreseen some row are missing from most runs, so
-#' that the log evidence is more often too low than too high (Details of
-#' [smc_control()]).
-#'
-#' `kb_warning_no_moves`: with `n_moves = 0` the particles descend from fewer
-#' than 10% of those at the start. They share centres among the early rows,
-#' which are never revised, and the log evidence is too low: by 3.5, 7 and 13 on
-#' average in these data, and in the first by 2.8 with four times as many
-#' particles.
-#'
-#' `kb_warning_no_spread`: one row, or responses that are all equal, do not
-#' determine the scale of the response, so 1 is used.
-#'
+#' * `kb_warning_low_ess`: the effective sample size was below 5% of the particles
+#'   at some row of this call, or is below 10% at the last. Estimates are then noisy,
+#'   and the standard error of the evidence may be too small. Raise `cess_threshold` of
+#'   [smc_control()] if it is below its default; otherwise use more particles or more
+#'   stops (`powers`).
+#' * `kb_warning_no_moves`: with `n_moves = 0` the particles descend from fewer than
+#'   10% of those at the start. They share centres among the early rows, which are never
+#'   revised, and the log evidence is too low.
+#' * `kb_warning_no_spread`: one row, or responses that are all equal, do not determine
+#'   the scale of the response, so 1 is used.
 #' @references
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
 #' kernel regression. Advances in Neural Information Processing Systems 16.
@@ -320,20 +155,12 @@
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Radial basis function
 #' regression using trans-dimensional sequential Monte Carlo. IEEE Workshop on
 #' Statistical Signal Processing.
-#'
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
 #' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
 #' fit
 #' predict(fit, data.frame(x = c(-5, 0, 5)), interval = "credible")
 #' plot(fit)
-#'
-#' # The first rows are means of four measurements.
-#' n <- rep(c(4, 1), c(20, 30))
-#' srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.2), weights = n,
-#'   control = smc_control(particles = 100), seed = 1
-#' )
 #' @export
 srvm <- function(x, ...) UseMethod("srvm")
 

@@ -263,6 +263,7 @@ not_defined_td <- function(what) {
 
 #' Expectations and distributions under the last target
 #'
+#' `predict(fit, f)` is the expectation of a function f of the states.
 #' @param object A fit of [tdsmc()].
 #' @param f `function(states)`, vectorised over particles. For
 #'   `"expectation"` it returns a number for each particle, or a matrix or data
@@ -275,8 +276,7 @@ not_defined_td <- function(what) {
 #' @return `"expectation"`: a number, or a vector named by the columns.
 #'   `"distribution"`: a data frame of `value`, sorted, and `probability`.
 #'   `"states"`: states in the form used by your functions.
-#' @section Errors: `kb_error_user_function` if f fails or returns something
-#'   else.
+#' @section Errors: `kb_error_user_function` if f fails or returns something else.
 #' @seealso [as_draws.kb_tdsmc()] for draws, e.g. to compute quantiles.
 #' @examples
 #' target <- td_target(
@@ -287,9 +287,7 @@ not_defined_td <- function(what) {
 #'   },
 #'   initial = function(n, data) rnorm(n)
 #' )
-#' none <- function(new, old, t, data) numeric(length(new))
-#' stay <- td_move(function(states, t, data) states, none, none)
-#' fit <- tdsmc(target, list(stay = stay), c(1.2, 0.7, 0.9), seed = 1)
+#' fit <- tdsmc(target, data = c(1.2, 0.7, 0.9), seed = 1)
 #' predict(fit, identity) # exact: 0.7
 #' predict(fit, function(x) cbind(mean = x, square = x^2))
 #' predict(fit, function(x) x > 1, type = "distribution")
@@ -360,33 +358,10 @@ td_columns <- function(fit, f, weights) {
   out
 }
 
-#' Draws of a function of the states
-#'
-#' @param x A fit of [tdsmc()].
-#' @param f `function(states)`: a matrix or data frame of numbers with a row
-#'   for each particle and named columns, or a vector of one number each. By
-#'   default the states, if they are numbers.
-#' @param weighted `FALSE`: draws of equal weight, resampled from the particles
-#'   under the fit's seed. `TRUE`: every particle with its weight, see
+#' @rdname tidy.kb_tdsmc
+#' @param weighted For `as_draws()`. `FALSE`: draws of equal weight, resampled from the
+#'   particles under the fit's seed. `TRUE`: every particle with its weight, see
 #'   [posterior::weight_draws()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return A [posterior::draws_df], whose variables are the columns of f's
-#'   value, or `f`. Each particle is a chain of one iteration, so that R-hat and
-#'   effective sample sizes of chains are `NA`; [ess()] gives the effective
-#'   sample size of the particles.
-#' @examples
-#' target <- td_target(
-#'   log_density = function(states, t, data) {
-#'     y <- data[seq_len(t)]
-#'     dnorm(states, log = TRUE) +
-#'       vapply(states, function(x) sum(dnorm(y, x, log = TRUE)), 0)
-#'   },
-#'   initial = function(n, data) rnorm(n)
-#' )
-#' none <- function(new, old, t, data) numeric(length(new))
-#' stay <- td_move(function(states, t, data) states, none, none)
-#' fit <- tdsmc(target, list(stay = stay), c(1.2, 0.7, 0.9), seed = 1)
-#' posterior::summarise_draws(as_draws(fit, identity), "mean", "sd")
 #' @export
 as_draws.kb_tdsmc <- function(x, f = identity, weighted = FALSE, ...) {
   x <- checked_fit(x, ...)
@@ -400,12 +375,13 @@ as_draws.kb_tdsmc <- function(x, f = identity, weighted = FALSE, ...) {
   particle_draws(draws, if (weighted) w)
 }
 
-#' @rdname as_draws.kb_tdsmc
+#' @rdname tidy.kb_tdsmc
 #' @export
 as_draws_df.kb_tdsmc <- as_draws.kb_tdsmc
 
 #' Plots of a trans-dimensional sequential Monte Carlo run
 #'
+#' `plot(fit)` shows effective sample sizes, other types what they name.
 #' @param x A fit of [tdsmc()].
 #' @param type What to draw, against steps:
 #' * `"ess"`: effective sample size, with the steps before which particles were
@@ -414,8 +390,7 @@ as_draws_df.kb_tdsmc <- as_draws.kb_tdsmc
 #' * `"moves"`: the share of particles that have chosen each move, dashed, and
 #'   their share of the weight, solid. If the two differ much, the move is
 #'   proposed too often or too rarely.
-#' @param ... Titles, limits and axes, as in [graphics::plot.default()]; others
-#'   are errors.
+#' @inheritParams plot.kb_srvm
 #' @return `x`, invisibly.
 #' @examples
 #' target <- td_target(
@@ -426,9 +401,7 @@ as_draws_df.kb_tdsmc <- as_draws.kb_tdsmc
 #'   },
 #'   initial = function(n, data) rnorm(n)
 #' )
-#' none <- function(new, old, t, data) numeric(length(new))
-#' stay <- td_move(function(states, t, data) states, none, none)
-#' fit <- tdsmc(target, list(stay = stay), c(1.2, 0.7, 0.9), seed = 1)
+#' fit <- tdsmc(target, data = c(1.2, 0.7, 0.9), seed = 1)
 #' plot(fit)
 #' plot(fit, type = "evidence")
 #' @export

@@ -3,10 +3,10 @@
 
 #' Rejuvenate particles by reversible jump
 #'
-#' Makes the `rejuvenate` of a [td_target()] from [td_move()]s: a Markov chain
-#' that proposes by these moves and accepts or rejects, so that it leaves the
-#' current target invariant (reversible jump, Green, 1995).
-#'
+#' `td_rejuvenate(moves, reverse = c(birth = "death"))` makes the `rejuvenate` of a
+#' [td_target()] from [td_move()]s: a Markov chain that proposes by these moves and
+#' accepts or rejects, so that it leaves the current target invariant (reversible jump,
+#' Green, 1995).
 #' @section Acceptance:
 #' A round: a particle S chooses move i with probability \eqn{\alpha_i(S)}
 #' (`probability`), is proposed to go to \eqn{S' \sim q_i(\cdot | S)}{
@@ -23,74 +23,56 @@
 #' that step: `log_forward(new, old, t, data)` with `new` and `old` exchanged
 #' gives the density of the way back, and must be `-Inf` where move j does not
 #' lead back. `log_reverse`, `reverse_probability` and `log_weight` are not
-#' used: how a move of a chain is undone is not free to choose. A move that
-#' changes states of a [tdsmc()] run from one step to the next may serve here
-#' too, if states of all steps are of one kind, as a birth and a death.
-#'
-#' Densities are with respect to the reference measure of the target. A birth
-#' that draws u and maps (S, u) to S' deterministically has the log density of u
-#' minus the log of the absolute Jacobian determinant as its `log_forward`, and
-#' the death that undoes it has 0 for the deterministic part: the acceptance
-#' ratio then has the usual Jacobian.
-#'
-#' Functions of moves may have the arguments `power` and `cloud` of
-#' [td_target()]. All rounds of one rejuvenation see the same cloud, that at its
-#' beginning.
-#'
+#' used. Densities are with respect to the reference measure of the target: a birth that
+#' maps (S, u) to S' deterministically has a Jacobian in its `log_forward`, as in
+#' [td_target()], and the death that undoes it has 0 for the deterministic part.
+#' Functions may have the arguments `power` and `cloud` of [td_target()]; all rounds of
+#' one rejuvenation see the cloud at its beginning.
 #' @param moves A named list of [td_move()], or a single one.
 #' @param reverse Which move undoes which: `c(birth = "death")`, names and
 #'   values being names of moves; `death` is then undone by `birth`. Moves that
 #'   are not mentioned undo themselves, such as random walks and exchanges.
 #' @param rounds Number of rounds, at least 1: proposals per particle.
-#'
 #' @return An object of class `kb_td_rejuvenate`. After a run, `summary()` of
 #'   the fit has the numbers of proposals and the acceptance rates by move, and
 #'   `diagnostics(fit)$acceptance` the rates.
-#' @section Errors: `kb_error_argument` for invalid arguments. In a run:
-#'   `kb_error_user_function` if a function of a move fails, returns an invalid
-#'   value or the probabilities sum to more than 1, and `kb_error_argument` if a
-#'   move that should undo itself never leads back.
+#' @section Errors: In a run `kb_error_user_function` if a function of a move fails,
+#'   returns an invalid value or the probabilities sum to more than 1, and
+#'   `kb_error_argument` if a move that should undo itself never leads back.
 #' @references
 #' Green, P. J. (1995). Reversible jump Markov chain Monte Carlo computation and
 #' Bayesian model determination. Biometrika 82, 711-732.
 #' @seealso [check_moves()] tests that the target is left invariant.
 #' @examples
 #' # The mean of normal data is 0, with probability 1/2, or has a N(0, 1) prior.
-#' target <- function(rejuvenate) {
-#'   td_target(
-#'     log_density = function(states, t, data) {
-#'       y <- data[seq_len(t)]
-#'       vapply(states, function(m) {
-#'         sum(dnorm(m, log = TRUE)) + log(0.5) +
-#'           sum(dnorm(y, sum(m), log = TRUE))
-#'       }, 0)
-#'     },
-#'     initial = function(n, data) {
-#'       lapply(rbinom(n, 1, 0.5), rnorm)
-#'     },
-#'     rejuvenate = rejuvenate
-#'   )
-#' }
+#' none <- function(new, old, t, data) numeric(length(new))
 #' moves <- list(
 #'   birth = td_move(
 #'     propose = function(states, t, data) as.list(rnorm(length(states))),
 #'     log_forward = function(new, old, t, data) {
 #'       vapply(new, function(m) sum(dnorm(m, log = TRUE)), 0)
 #'     },
-#'     log_reverse = function(old, new, t, data) numeric(length(new)),
+#'     log_reverse = none,
 #'     probability = function(states, t, data) as.numeric(lengths(states) == 0)
 #'   ),
 #'   death = td_move(
 #'     propose = function(states, t, data) rep(list(numeric()), length(states)),
-#'     log_forward = function(new, old, t, data) numeric(length(new)),
-#'     log_reverse = function(old, new, t, data) numeric(length(new)),
+#'     log_forward = none, log_reverse = none,
 #'     probability = function(states, t, data) as.numeric(lengths(states) == 1)
 #'   )
 #' )
-#' kernel <- td_rejuvenate(moves, reverse = c(birth = "death"), rounds = 2)
-#' kernel
+#' target <- td_target(
+#'   log_density = function(states, t, data) {
+#'     y <- data[seq_len(t)]
+#'     vapply(states, function(m) {
+#'       sum(dnorm(m, log = TRUE)) + log(0.5) + sum(dnorm(y, sum(m), log = TRUE))
+#'     }, 0)
+#'   },
+#'   initial = function(n, data) lapply(rbinom(n, 1, 0.5), rnorm),
+#'   rejuvenate = td_rejuvenate(moves, reverse = c(birth = "death"), rounds = 2)
+#' )
 #' # Particles stay as they are from step to step, and are rejuvenated.
-#' fit <- tdsmc(target(kernel), data = c(0.3, 1.1, 0.4, 0.9), seed = 1)
+#' fit <- tdsmc(target, data = c(0.3, 1.1, 0.4, 0.9), seed = 1)
 #' predict(fit, lengths, type = "distribution")
 #' diagnostics(fit)
 #' @export

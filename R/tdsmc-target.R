@@ -4,14 +4,10 @@
 #' A sequence of targets, and moves between them
 #'
 #' `td_target()` and `td_move()` describe a problem to [tdsmc()] and
-#' [check_moves()]. All functions are vectorised over particles.
-#'
-#' @section States:
-#' The states of N particles are a list or a vector of length N, or a matrix or
-#' data frame with N rows. Their form may change between steps (a matrix may
-#' grow by a column), but not between moves. Use a list for states of varying
-#' dimension.
-#'
+#' [check_moves()]: a density for each step, and moves that extend particles. All
+#' functions are vectorised over particles. The states of N particles are a list or a
+#' vector of length N, or a matrix or data frame with N rows; use a list for states of
+#' varying dimension. Their form may change between steps, but not between moves.
 #' @section Formula of the weights:
 #' Let \eqn{\gamma_t} be the target of step t, a density with respect to some
 #' measure that need not be normalised, except for t = 0. At step t a particle
@@ -26,42 +22,33 @@
 #' * \eqn{\sum_i \alpha'_i(S) = 1}{sum_i alpha'_i(S) = 1} for every state S of
 #'   step t (`reverse_probability`);
 #' * \eqn{q'_i(\cdot | S)}{q'_i(. | S)} (`log_reverse`) is a normalised density
-#'   over the states of step t - 1, for every S with \eqn{\alpha'_i(S) > 0}{
-#'   alpha'_i(S) > 0};
-#' * the way forward is possible, \eqn{\gamma_{t-1}(S') \alpha_i(S') q_i(S | S')
-#'   > 0}{gamma_(t-1)(S') alpha_i(S') q_i(S | S') > 0}, wherever
-#'   \eqn{\gamma_t(S) \alpha'_i(S) q'_i(S' | S) > 0}{gamma_t(S) alpha'_i(S)
-#'   q'_i(S' | S) > 0}.
+#'   over the states of step t - 1, wherever \eqn{\alpha'_i(S) > 0}{alpha'_i(S) > 0};
+#' * the way forward is possible (\eqn{\gamma_{t-1} \alpha_i q_i > 0}{gamma_(t-1)
+#'   alpha_i q_i > 0}) wherever the way back is (\eqn{\gamma_t \alpha'_i q'_i >
+#'   0}{gamma_t alpha'_i q'_i > 0}).
 #'
 #' The closer the reverse choice is to the true distribution of ancestors, the
 #' less the weights vary. All densities of a step are with respect to the
 #' targets' reference measures: a move that maps (S', u) to S deterministically
 #' has the log density of u minus the log of the absolute Jacobian determinant
 #' as its `log_forward`. [check_moves()] tests all this if states can be listed.
-#'
 #' @section Powers:
-#' If `log_density` has an argument `power`, the datum of step t enters
-#' gradually, by targets \eqn{\gamma_{t,w}}{gamma_(t,w)} with w rising to 1. You
-#' define them: usually the datum's likelihood is raised to the power w, and the
-#' prior and the earlier data count in full. `function(states, t, data, power)`
-#' is called with 0 < `power` <= 1, and `power` must not matter at t = 0. Moves
-#' extend the particles before the first increase. Between two increases
-#' particles are resampled if necessary, and moved by `rejuvenate`, which must
-#' then leave \eqn{\gamma_{t,w}}{gamma_(t,w)} invariant: a function needs an
-#' argument `power`, a kernel of [td_rejuvenate()] knows it. Without
-#' `rejuvenate`, data enter at once.
-#'
-#' A static target needs no order of the data: `steps = 1`, and a power of the
-#' whole likelihood. The particles then come from the prior, and stay.
-#'
+#' If `log_density` has an argument `power`, the datum of step t enters gradually, by
+#' targets \eqn{\gamma_{t,w}}{gamma_(t,w)} with w rising to 1: usually the datum's
+#' likelihood is raised to the power w. `function(states, t, data, power)` is called
+#' with 0 < `power` <= 1, and `power` must not matter at t = 0. Moves extend the
+#' particles before the first increase. Between two increases particles are moved by
+#' `rejuvenate`, which must then leave \eqn{\gamma_{t,w}}{gamma_(t,w)} invariant: a
+#' function needs an argument `power`, a kernel of [td_rejuvenate()] knows it.
+#' Without it data enter at once. A static target has `steps = 1`, and a power of the
+#' whole likelihood.
 #' @section The cloud of particles:
-#' If `rejuvenate` has an argument `cloud`, it gets what may set its step sizes,
-#' a list: `weights` of the states, normalised (equal if they have just been
-#' resampled); `scale`, their weighted standard deviation, one per column, or
-#' one if states are numbers (`NULL` for lists); `log_density`, where it is
-#' known, `NA` elsewhere; and `power`. A kernel that depends on the cloud makes
-#' the estimate of the evidence consistent instead of unbiased.
-#'
+#' If `rejuvenate` has an argument `cloud`, it gets what may set its step sizes, a
+#' list: normalised `weights` of the states; `scale`, their weighted standard
+#' deviation, one per column, or one if states are numbers (`NULL` for lists);
+#' `log_density`, where it is known, `NA` elsewhere; and `power`. A kernel that
+#' depends on the cloud makes the estimate of the evidence consistent instead of
+#' unbiased.
 #' @param log_density `function(states, t, data)`: the logarithm of
 #'   \eqn{\gamma_t} at each state, N numbers; `-Inf` where it is 0. At t = 0 it
 #'   is the normalised density of the distribution that `initial` draws from. It
@@ -88,10 +75,7 @@
 #'   `function(new, old, t, data)`: the log weight itself, if it is cheaper to
 #'   compute, or to try out published weights. [check_moves()] then compares it
 #'   with the formula.
-#'
 #' @return Lists of class `kb_td_target` and `kb_td_move`.
-#' @section Errors: Arguments that are not of these kinds are errors of class
-#'   `kb_error_argument`.
 #' @references
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Radial basis function
 #' regression using trans-dimensional sequential Monte Carlo. IEEE Workshop on

@@ -3,12 +3,11 @@
 
 #' Trans-dimensional sequential Monte Carlo
 #'
-#' Draws from a sequence of distributions on spaces of varying dimension, and
-#' estimates their normalising constants: the general form of the sampler in
-#' [srvm()], after Vermaak, Godsill and Doucet (2003), for a target and moves
+#' `tdsmc(target, moves, data)` draws from a sequence of distributions on spaces of
+#' varying dimension, and estimates their normalising constants: the general form of the
+#' sampler in [srvm()], after Vermaak, Godsill and Doucet (2003), for a target and moves
 #' that you write as R functions. The weights are computed from your functions;
 #' [check_moves()] tests on small problems that they are exact.
-#'
 #' @section A step:
 #' 1. If the effective sample size of the weights of step t - 1 is low,
 #'    particles are resampled.
@@ -22,60 +21,37 @@
 #' [td_rejuvenate()] only, where a proposal can be rejected: births and deaths
 #' that extend particles make the weights vary, because they cannot be.
 #'
+#' A move is evaluated only for the particles that chose it, `log_density` for all
+#' particles, except those whose move has its own `log_weight`.
+#'
+#' Your functions draw from R's generator, which is seeded at each step by a
+#' number that depends only on `seed`, replicate and step. A run that is stopped
+#' and continued is identical to an uninterrupted run.
 #' @section Data that enter gradually:
 #' If `log_density` of the target has an argument `power` and there is a
-#' `rejuvenate`, 3. weights particles by a power of the datum, and further
-#' increases follow, with 1. and 2. between them at the current power (section
-#' Powers of [td_target()]). `powers` and `cess_threshold` of [smc_control()]
-#' choose the powers, as in [srvm()]: every step stops at `powers`, by default
-#' at 0.05, and where an increase would take the conditional effective sample
-#' size (Zhou, Johansen and Aston, 2016) below the threshold. If every step
-#' stops, 2. is left out at the beginning of steps. With fixed powers alone,
-#' `smc_control(powers = c(0.1, 0.5, 1))`, the estimate of the evidence is
-#' unbiased; adaptive ones leave it consistent. `ess()` then has a column
-#' `increases`. Moves should not use the datum in `propose`, which is called
-#' before the first, small increase.
-#'
-#' Nothing after the weight changes a particle. The evidence of step t is
-#' estimated without bias by the product of the weighted means of the weights.
-#'
-#' A move is evaluated only for the particles that chose it: each function of a
-#' move is called once per step, with those particles. `log_density` is called
-#' with all particles, except those whose move has its own `log_weight`. A
-#' particle of weight zero is replaced by a copy of another, again with weight
-#' zero, before it is extended.
-#'
+#' `rejuvenate`, 3. weights particles by a power of the datum, and further increases
+#' follow, with 1. and 2. between them at the current power. `powers` and
+#' `cess_threshold` of [smc_control()] choose the powers, as in [srvm()]; if every
+#' step stops, 2. is left out at the beginning of steps. With fixed powers alone,
+#' `smc_control(powers = c(0.1, 0.5, 1))`, the estimate of the evidence is unbiased;
+#' adaptive ones leave it consistent. `ess()` then has a column `increases`. Moves
+#' should not use the datum in `propose`, which is called before the first, small
+#' increase.
 #' @section Settings:
 #' Of [smc_control()], `particles`, `resampling`, `ess_threshold`,
 #' `resample_every_step`, `replicates`, `ancestry`, `checkpoint`,
 #' `checkpoint_every` and `time_limit` apply, and `powers` and `cess_threshold`
-#' if data enter gradually. `proposal`, `n_moves`,
-#' `move_fraction` and `threads` do not apply and are refused if they differ
-#' from their defaults. Replicates run on [workers][kb_workers], if there are
-#' any. The objects of your workspace that your functions need are sent to them,
-#' and packages are loaded.
-#'
-#' @section Random numbers:
-#' Your functions draw from R's generator, which is seeded at each step by a
-#' number that depends only on `seed`, replicate and step. A run that is stopped
-#' and continued is identical to an uninterrupted run.
-#'
+#' if data enter gradually. Others are refused if they differ from their defaults.
+#' Replicates run on [workers][kb_workers], if there are any. The objects of your
+#' workspace that your functions need are sent to them, and packages are loaded.
 #' @section From C++:
 #' The sampler is also a header-only C++17 library, for packages with
-#' `LinkingTo: kernelbayes, BH` and for [Rcpp::sourceCpp()]. A model and its
-#' moves are structs whose members have the names of the functions of
-#' [td_target()] and [td_move()] (`log_density`, `initial`, `rejuvenate`;
-#' `propose`, `log_forward`, `log_reverse`, `probability`,
-#' `reverse_probability`, `log_weight`), and weights follow the same rule.
-#' `kernelbayes/transdim.hpp`, in
-#' `system.file("include", package = "kernelbayes")`, documents them and has
-#' `tdsmc()`, and `TransdimSampler` for runs that are stopped, continued or
-#' divided among threads; `kernelbayes/transdim_check.hpp` has `check_moves()`,
-#' `kernelbayes/transdim_simulate.hpp` the same without a list of states, and
-#' `kernelbayes/transdim_jumps.hpp` reversible jump by moves.
-#' The change-point example of the site's article is written in C++ in
+#' `LinkingTo: kernelbayes, BH` and for [Rcpp::sourceCpp()]: a model and its moves are
+#' structs whose members have the names of the functions of [td_target()] and
+#' [td_move()]. `kernelbayes/transdim.hpp`, in
+#' `system.file("include", package = "kernelbayes")`, documents them; the article
+#' `tdsmc` has an example, in
 #' `system.file("examples", "coal-changepoints.cpp", package = "kernelbayes")`.
-#'
 #' @param target From [td_target()].
 #' @param moves A named list of [td_move()], or a single one. `NULL`: particles
 #'   stay as they are, which requires targets on one space.
@@ -84,11 +60,7 @@
 #'   elements or rows at step t.
 #' @param steps Number of steps; `NULL`: `NROW(data)`.
 #' @param control Settings, from [smc_control()].
-#' @param seed Whole number that determines every draw and leaves R's generator
-#'   untouched; `NULL` takes one from R's generator.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param ... Not used: unknown arguments are errors.
-#'
+#' @inheritParams bark
 #' @return An object of class `kb_tdsmc` and `kb_fit`: a list with, among
 #'   others, `runs` (one state per replicate: `states`, `weights`,
 #'   `log_evidence`, `path`), `seed`, `status` and `time` (steps done). It can
@@ -103,28 +75,16 @@
 #'   column `step` instead of `row`; `ancestry()` gives, for
 #'   `smc_control(ancestry = "full")`, the `states` of every step (a list) and
 #'   their `weights` (a matrix with one row per step).
-#'
 #' @section Errors:
 #' `kb_error_user_function` if one of your functions fails or returns an invalid
-#' value: the message names the function, the move and the step, and describes
-#' the value. `kb_error_weights` if all particles have weight zero.
-#' `kb_error_argument` for invalid arguments. An interrupt (taken between two
-#' steps) or a time limit gives a warning (`kb_warning_interrupted`,
-#' `kb_warning_time_limit`) and a fit of the steps so far, which `update()`
-#' continues. `kb_warning_low_ess`: the effective sample size was below 5% of
-#' the particles at some step of this call, or is below 10% at the last.
-#'
+#' value: the message names the function, the move and the step, and describes the
+#' value. `kb_error_weights` if all particles have weight zero. `kb_warning_low_ess`:
+#' the effective sample size was below 5% of the particles at some step of this call,
+#' or is below 10% at the last.
 #' @references
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Radial basis function
 #' regression using trans-dimensional sequential Monte Carlo. IEEE Workshop on
 #' Statistical Signal Processing.
-#'
-#' Zhou, Y., Johansen, A. M. and Aston, J. A. D. (2016). Toward automatic model
-#' comparison: an adaptive sequential Monte Carlo approach. Journal of
-#' Computational and Graphical Statistics 25(3), 701-726.
-#'
-#' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
-#' Biometrika 105, 609-625.
 #' @seealso [td_target()] for the formula of the weights, [td_rejuvenate()],
 #'   [check_moves()]
 #' @examples
@@ -314,7 +274,6 @@ warn_status.kb_tdsmc <- function(fit) {
 #' pooled estimate of the evidence, the mean of the runs' estimates weighted by
 #' N, remains unbiased. Particles that are added to runs whose effective sample
 #' size collapsed help less than a larger run from the start.
-#'
 #' @param object A fit of [tdsmc()].
 #' @param steps Total number of steps, at least those already done; `NULL`:
 #'   `NROW(data)` if `data` is given, otherwise as before.
@@ -324,14 +283,9 @@ warn_status.kb_tdsmc <- function(fit) {
 #' @param replicates Total number of runs: runs with as many particles as the
 #'   first are added. The result is identical to a fit with as many replicates
 #'   from the start. `NULL`: as before.
-#' @param time_limit Seconds after which this call stops; `NULL`: the limit in
-#'   the fit's control.
-#' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param ... Not used: unknown arguments are errors.
+#' @inheritParams update.kb_kgs
 #' @return A fit. Without other arguments an interrupted fit is run to its
 #'   end and a complete fit is returned unchanged.
-#' @section Errors: As in [tdsmc()]; `kb_error_argument` if there would be fewer
-#'   particles or replicates than there are.
 #' @examples
 #' target <- td_target(
 #'   log_density = function(states, t, data) {

@@ -3,16 +3,14 @@
 
 #' Threads and workers
 #'
-#' Independent parts of a computation run at the same time, in threads of this
-#' process or on workers, which are other R processes on this machine or others.
-#' The result is the same to the last bit, whichever are used and however many.
-#'
+#' `mirai::daemons(2)` before a call, and its chains, replicates, folds or batches
+#' run on two workers: other R processes on this machine or others. The result is the
+#' same to the last bit, with workers, threads of this process or neither.
 #' @section Threads:
 #' Without workers, two chains or ladders at a time run in threads of this
 #' process. Set another number by `mcmc_control(threads = )`, or for all calls by
 #' `options(mc.cores = )`. Particles of [srvm()] use `smc_control(threads = )`, by
 #' default 1.
-#'
 #' @section Workers:
 #' You choose workers with the packages mirai or future, once for all calls:
 #' ```r
@@ -20,10 +18,9 @@
 #' future::plan("multisession", workers = 2)
 #' ```
 #' If at least two daemons of mirai are connected, they are used; otherwise the
-#' plan of future, if it has at least two workers; otherwise this process. The
-#' package tune has the same rule. The package must be installed on workers. If
-#' daemons are set but none is connected, a message (`kb_message_workers`) says
-#' that this process does the work.
+#' plan of future, if it has at least two workers; otherwise this process. The package
+#' must be installed on workers. If daemons are set but none is connected, a message
+#' (`kb_message_workers`) says that this process does the work.
 #'
 #' | parts | of |
 #' |---|---|
@@ -35,28 +32,20 @@
 #' | chunks, batches | [kbr_chunks()], [kbr_simulate()] |
 #'
 #' Data are sent once to each worker. Chains and replicates work in rounds of
-#' about five seconds, longer where workers take long to start, and each draw
-#' comes back once. The progress bar shows finished rounds and tasks.
-#'
+#' about five seconds, and each draw comes back once. The progress bar shows finished
+#' rounds and tasks.
 #' @section Interrupts and lost workers:
-#' Ctrl-C and time limits end a call as they do without workers: the draws and
-#' tasks that have come back are kept. An interrupt ends all stages of a call:
-#' what is finished is returned with a warning (`kb_warning_interrupted`), or if
-#' nothing can be used there is an error (`kb_error_interrupted`). Checkpoints are
-#' written by this process. The work of a worker that is lost (killed, out of memory, a
-#' cancelled job) is repeated elsewhere with the same result and a warning of class
-#' `kb_warning_worker`: a lost chain costs at most one round. This process does
-#' the work itself if no worker is left, or if three in a row did not survive
+#' Ctrl-C and time limits end a call as they do without workers: the draws and tasks
+#' that have come back are kept. Checkpoints are written by this process. The work of
+#' a worker that is lost (killed, out of memory, a cancelled job) is repeated
+#' elsewhere with the same result and a warning (`kb_warning_worker`). This process
+#' does the work itself if no worker is left, or if three in a row did not survive
 #' it.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' fit <- function(threads) {
-#'   bark(y ~ x, data,
-#'     control = mcmc_control(
-#'       chains = 2, warmup = 100, iter = 100, threads = threads
-#'     ),
-#'     seed = 1
-#'   )
+#'   control <- mcmc_control(chains = 2, warmup = 100, iter = 100, threads = threads)
+#'   bark(y ~ x, data, control = control, seed = 1)
 #' }
 #' identical(fitted(fit(1)), fitted(fit(2)))
 #' @name kb_workers
@@ -82,7 +71,6 @@ threads_at_once <- function(asked) {
 #'
 #' The task of a lost worker is repeated. An interrupt ends the current tasks;
 #' finished tasks are kept.
-#'
 #' @param tasks List; only these and `shared` are sent to workers.
 #' @param name Name of an internal function of a task and `shared`.
 #' @param shared Data that all tasks need.
