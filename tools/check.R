@@ -14,7 +14,7 @@ source(file.path(dirname(script), "arguments.R"))
 root <- dirname(dirname(script))
 
 # Megabytes at most. The aims are 5, 6.5 and 5.2.
-most <- c(tarball = 5, installed = 7.6, "installed without vignettes" = 6.5)
+most <- c(tarball = 5, installed = 7.7, "installed without vignettes" = 6.6)
 
 # Accepted NOTEs: the check, the lines allowed in it, and what else they must
 # say. CONTRIBUTING.md says why.
