@@ -87,7 +87,7 @@ Eigen::VectorXd censor(bark::Data& data, Eigen::VectorXd y) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kLimit = 0.3, kCell = 0.8;
   data.upper = y;
-  if (!data.censored()) return y;
+  if (!data.family->censored) return y;
   for (Eigen::Index i = 0; i < y.size(); ++i) {
     if (i % 4 == 0 && y[i] > kLimit) {
       y[i] = kLimit;
