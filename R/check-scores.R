@@ -43,9 +43,8 @@
 #'   whose log score over all rows is highest (stacking). `print()` shows it,
 #'   and `tidy()` has a row per model and number. `plot()` shows calibration.
 #'
-#'   Refits run on [workers][kb_workers], if there are any. The tasks of a lost
-#'   worker are repeated (`kb_warning_worker`). After an interrupt the result has the
-#'   folds that are finished for all models (`kb_warning_interrupted`).
+#'   Refits run on [workers][kb_workers], if there are any. After an interrupt the
+#'   result has the folds that are finished for all models.
 #' @section Errors: `kb_error_argument` for fits to different responses, or if a
 #'   class has rows in one fold only, or those that are not censored on one side.
 #' @references

@@ -81,10 +81,9 @@
 #'   name: its rows count as many times, which makes it more probable. Only with
 #'   the sampler `"leapfrog"`.
 #' @param method Sampler, see *The samplers*.
-#' @param rank Largest rank of the features: a whole number, or `NULL`: full
-#'   rank for up to 1500 distinct points, 200 for more. With `"leapfrog"` 200,
-#'   or 100 where the chains learn bandwidths, not with `"evidence"`; it uses as
-#'   many as leave out a hundredth of a nugget that is small by its prior.
+#' @param rank Largest rank of the features: a whole number, or `NULL`: full rank for
+#'   up to 1500 distinct points, 200 for more. With `"leapfrog"` at most 200, or 100
+#'   where the chains learn bandwidths, not with `"evidence"`.
 #' @param control Settings of the sampler, see [mcmc_control()]. Where lengths are
 #'   left open, as by default, chains run on as those of [bark()] do. With
 #'   `"leapfrog"` they have a warmup of 200 iterations and are judged after 200, 400
@@ -231,9 +230,9 @@ refuse_inseparable <- function(error) {
 #' @param newx,newy For x/y fits: predictors and response.
 #' @param iter Without new rows as in [update.kb_mcmc()]. With new rows: iterations
 #'   of each chain after the warmup; `NULL`: as many as the fit has.
-#' @param warmup With new rows: iterations before draws are kept, at least 0.
-#'   `NULL`: a tenth of the first fit's warmup but at least 20; for
-#'   `method = "coordinate"`, which learns its axes in the warmup, all of it.
+#' @param warmup With new rows: iterations before draws are kept, at least 0. `NULL`:
+#'   a tenth of the first fit's warmup but at least 20; for `method = "coordinate"`
+#'   all of it.
 #' @param na.action `"omit"` leaves new rows with missing values out and says how
 #'   many, `"fail"` makes them an error. [stats::na.omit] and [stats::na.fail]
 #'   mean the same.

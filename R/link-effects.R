@@ -2,8 +2,7 @@
 
 #' Fits with marginaleffects, insight, DALEX and tidybayes
 #'
-#' Methods with which functions of these packages work with fits of [srvm()],
-#' [bark()] and [kgs()]:
+#' Functions of these packages work with fits of [srvm()], [bark()] and [kgs()]:
 #' * [marginaleffects](https://marginaleffects.com/): `predictions()`,
 #'   `comparisons()`, `slopes()`, their `avg_*()` and `plot_*()` forms and
 #'   `get_draws()`. They use the draws: estimates are posterior medians, intervals

@@ -66,7 +66,7 @@
 #' `predators_t ~ LN(log(y_t), 0.1)`. As in the benchmark, x_t and y_t are first
 #' limited to \[1e-10, 1e4\]. The prior is `LN(-0.125, 0.5)` for alpha and
 #' gamma, `LN(-3, 0.5)` for beta and delta.
-#' @section Accuracy of the last two:
+#'
 #' Populations have relative errors below 1e-4. At extreme `theta` a solution may
 #' overflow: observations are then `NA`, and a warning (`kb_warning_simulator`)
 #' counts them.

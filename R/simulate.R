@@ -260,8 +260,7 @@ sim_sphere <- function(n, flips = 0, a = 5, b = 0.1, seed = NULL,
 #' w are independent Gaussian noise and s is the `step`: r = 1 and s = 0.3, or
 #' r is `1 + 0.4 sin(8 theta)` and s = 0.4. The first state has the same form with theta
 #' uniform on the circle. The authors print arctan(v / u), which covers only half of
-#' the circle. The defaults are theirs, except for the first state, which they do not
-#' describe.
+#' the circle. The defaults are theirs.
 #'
 #' `sim_linear_hmm()` is one state, an autoregression, and one observation of it:
 #' \deqn{x_{t+1} = c x_t + z_t, \quad y_t = x_t + w_t,}{x' = c x + z,

@@ -80,11 +80,6 @@
 #' the dictionary: the function may be smooth in one place and wiggly in another.
 #' [kernel_posterior()] is then the share of centres that each kernel has, and
 #' [inclusion()] has a column for each kernel.
-#' @section Frozen settings:
-#' Settings computed from the data (the scaling, the bandwidths, the default
-#' priors) are computed at the first call and kept by `update()`. Fits that
-#' share these settings through `reference` and take rows in the order given are
-#' identical however the rows are split over calls.
 #' @inheritParams bark
 #' @param y Response, one value per row of `x`: numbers, or a factor (or text,
 #'   or logical) of two classes.
@@ -120,7 +115,9 @@
 #' @param memory Which rows of a stream to forget, from [srvm_memory()]; by
 #'   default none.
 #' @param reference A fit (or its `settings`) whose kernel, prior, scaling,
-#'   intercept, family and memory are used as they are.
+#'   intercept, family and memory are used as they are. They are computed at the
+#'   first call and kept by `update()`: fits that share them and take rows in the
+#'   order given are identical however the rows are split over calls.
 #' @param weights `NULL`, or positive numbers, one per row, that divide the
 #'   variance of the row's noise (precision, see [kb_weights]). Numeric responses only.
 #'   In the formula interface they are looked up in `data` first.
