@@ -59,8 +59,7 @@
 #' @param y Classes: a factor, character or logical vector, one value per row of
 #'   `x`. With two classes f is positive for the second level (`TRUE`, the last
 #'   string).
-#' @param formula,data A formula such as `class ~ .` and the data frame it is
-#'   evaluated in.
+#' @param formula,data A formula such as `class ~ .` and the data frame of its variables.
 #' @param kernel A kernel, see [kb_kernels]. `NULL`: a Gaussian kernel with
 #'   bandwidth `"ard"`, one per predictor; with more than 20 predictors `"learn"`, one
 #'   for all, and with more than two classes `"evidence"`; with `nugget = 0` that of the
@@ -72,8 +71,7 @@
 #'   an intercept where k(x, x) = 1.
 #' @param nugget Variance of the noise of f, at least 0, or `"learn"`. `NULL`:
 #'   `"learn"`, or 0 for a `method` that cannot learn it.
-#' @param prior Priors of a nugget and of bandwidths that are learned, see
-#'   [kgs_prior()].
+#' @param prior Priors of a nugget and of bandwidths that are learned: [kgs_prior()].
 #' @param weights `NULL`, or positive numbers, one per row, looked up in `data`
 #'   first: row i stands for `weights[i]` rows (copies, see [kb_weights]). Only with
 #'   the sampler `"leapfrog"`.

@@ -83,8 +83,7 @@
 #' @inheritParams bark
 #' @param y Response, one value per row of `x`: numbers, or a factor (or text,
 #'   or logical) of two classes.
-#' @param formula,data A formula such as `y ~ .` and the data frame it is
-#'   evaluated in.
+#' @param formula,data A formula such as `y ~ .` and the data frame of its variables.
 #' @param kernel A kernel, see [kb_kernels], a list of kernels to average over,
 #'   or a [kernel_dictionary()] of kernels in one model. Bandwidths are in the units of
 #'   the standardised predictors if `scale = TRUE`. `NULL`: `kernel_matern("ard")`.
@@ -95,14 +94,12 @@
 #'   know), and as many coordinates as rows: it is for hundreds of rows. The kernel
 #'   sees standardised predictors.
 #' @param prior Prior, see [srvm_prior()].
-#' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch
-#'   sampler.
+#' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch sampler.
 #' @param control Settings of the sampler, from [smc_control()] or
 #'   [mcmc_control()]. `NULL`: the defaults of `smc_control()`, or four chains with a
 #'   warmup of 250 iterations that are judged after 250, 500, 1000 and 2000, as in
 #'   [bark()] (see [convergence()]).
-#' @param order `"given"`, or `"random"` for an order of the rows drawn from
-#'   `seed`.
+#' @param order `"given"`, or `"random"`: an order of the rows drawn from `seed`.
 #' @param scale `TRUE`: the predictors and a numeric response are standardised, with
 #'   a bandwidth for each predictor after logarithms as in [bark()]. `"linear"`:
 #'   standardised without logarithms. Results are in the original units. `FALSE` leaves
@@ -112,8 +109,7 @@
 #' @param family `gaussian()` or `binomial("probit")`, or their names `"gaussian"`,
 #'   `"probit"`. `NULL`: probit for two classes, otherwise gaussian (also for the
 #'   numbers 0 and 1, with a message).
-#' @param memory Which rows of a stream to forget, from [srvm_memory()]; by
-#'   default none.
+#' @param memory Which rows of a stream to forget, from [srvm_memory()]; default none.
 #' @param reference A fit (or its `settings`) whose kernel, prior, scaling,
 #'   intercept, family and memory are used as they are. They are computed at the
 #'   first call and kept by `update()`: fits that share them and take rows in the
