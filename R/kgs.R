@@ -59,7 +59,7 @@
 #' @param y Classes: a factor, character or logical vector, one value per row of
 #'   `x`. With two classes f is positive for the second level (`TRUE`, the last
 #'   string).
-#' @param formula,data A formula such as `class ~ .` and the data frame of its variables.
+#' @param formula,data A formula such as `class ~ .` and the data frame it refers to.
 #' @param kernel A kernel, see [kb_kernels]. `NULL`: a Gaussian kernel with
 #'   bandwidth `"ard"`, one per predictor; with more than 20 predictors `"learn"`, one
 #'   for all, and with more than two classes `"evidence"`; with `nugget = 0` that of the
