@@ -4,7 +4,7 @@
 #' What does not go with what
 #'
 #' Combinations that the fit functions refuse, with an error that says what works
-#' instead. All others are defined.
+#' instead.
 #' @section bark():
 #' `r clash_table("bark")`
 #' @section srvm():
@@ -24,9 +24,21 @@ NULL
 
 # Markdown, for the help page
 clash_table <- function(name) {
+  line <- function(this, with) {
+    paste("|", this, "|", paste(with, collapse = "; "), "|")
+  }
   lines <- vapply(clashes[[name]], function(row) {
-    paste("|", row$this, "|", paste(names(row$with), collapse = "; "), "|")
+    line(row$this, names(row$with))
   }, "")
+  if (name == "bark") {
+    lacks <- function(part, what) {
+      names(Filter(function(row) row[[part]] == what, bark_options))
+    }
+    lines <- c(
+      lines, line("approximation = \"truncation\"", lacks("truncation", FALSE)),
+      line("family = \"multinomial\"", lacks("shapes", TRUE))
+    )
+  }
   paste(c("| this | not with |", "|:--|:--|", unique(lines)), collapse = "\n")
 }
 
