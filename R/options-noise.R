@@ -196,7 +196,7 @@ warn_improper_noise <- function() {
 }
 
 # Student-t noise in bark fits. Its sampler is in
-# src/core/bark/moves/student.cpp; predictions use noise_df().
+# src/core/bark/moves/noise.cpp; predictions use noise_df().
 
 # Degrees of freedom with equal probabilities, if they are learned. A chain of
 # bark() starts with the first; the last is nearly the normal distribution.

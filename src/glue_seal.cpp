@@ -65,9 +65,9 @@ bool is_passing(SEXP name) {
 
 void Digest::add_attributes(SEXP x) {
   static const char* const names[] = {
-      "dim",        "dimnames", "class",     "levels",   "factors",
-      "term.labels", "order",   "intercept", "response", "predvars",
-      "dataClasses"};
+      "dim",         "dimnames", "class",     "levels",   "units", "factors",
+      "term.labels", "order",    "intercept", "response", "variables",
+      "predvars",    "dataClasses"};
   for (const char* name : names) {
     SEXP value = Rf_getAttrib(x, Rf_install(name));
     if (value != R_NilValue) {

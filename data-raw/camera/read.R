@@ -4,7 +4,7 @@
 # package's path. `root` is the source tree.
 camera_from_file <- function(file, root) {
   reader <- new.env()
-  sys.source(file.path(root, "R", "camera-data.R"), reader)
+  sys.source(file.path(root, "R", "simulate.R"), reader)
   stored <- readRDS(file)
   reader$camera_of(stored$frames, 1e-6 * stored$angles)
 }

@@ -205,7 +205,7 @@ main <- function() {
   root <- dirname(dirname(here))
   reader <- new.env()
   options <- new.env()
-  sys.source(file.path(root, "R", "camera-data.R"), reader)
+  sys.source(file.path(root, "R", "simulate.R"), reader)
   sys.source(file.path(root, "tools", "arguments.R"), options)
   path <- c("speed", "seed", "output", "frames")
   options$refuse_unknown(options = c(path, "folder", "processes"))

@@ -1,5 +1,5 @@
 # Bandwidths that srvm() learns, one per predictor: R/srvm-scales.R,
-# own_columns.cpp, radial_kernel.cpp, scale_move.cpp.
+# own_columns.cpp, radial_kernel.cpp, scales.cpp.
 
 test_that("particles agree with enumeration and quadrature", {
   # Null: Z-hat is unbiased where powers are fixed, and so are estimates times

@@ -1,5 +1,7 @@
 // Positive numbers with a log link.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "glm_likelihood.hpp"
 
@@ -9,7 +11,7 @@ namespace {
 
 using Array = Eigen::ArrayXd;
 
-/// Mean exp f, variance mean^2 / shape; log shape ~ N(0, 2^2), (B147).
+/// Mean exp f, variance mean^2 / shape; log shape ~ N(1, 1.5^2), (B147).
 class Gamma : public GlmLikelihood {
  public:
   explicit Gamma(const Data& data)
@@ -26,7 +28,7 @@ class Gamma : public GlmLikelihood {
                  (shape_ - 1) * log_y_;
   }
   void draw_parameters(Rng& rng) override {
-    set_parameters({std::exp(kSpread * rng.normal())});
+    set_parameters({std::exp(kMiddle + kSpread * rng.normal())});
   }
   void move_parameters(const Eigen::VectorXd& f, Rng& rng) override {
     step_in_log(f, rng);
@@ -34,7 +36,8 @@ class Gamma : public GlmLikelihood {
   Eigen::VectorXd simulate(const Eigen::VectorXd& f, Rng& rng) const override {
     Eigen::VectorXd out(f.size());
     for (Eigen::Index i = 0; i < f.size(); ++i) {
-      out[i] = std::exp(f[i]) * rng.gamma(shape_) / shape_;
+      const double y = std::exp(f[i]) * rng.gamma(shape_) / shape_;
+      out[i] = std::max(y, std::numeric_limits<double>::min());
     }
     return out;
   }
@@ -47,9 +50,9 @@ class Gamma : public GlmLikelihood {
   }
 
  private:
-  static constexpr double kSpread = 2;
+  static constexpr double kMiddle = 1, kSpread = 1.5;
   double log_prior() const override {
-    const double z = std::log(shape_) / kSpread;
+    const double z = (std::log(shape_) - kMiddle) / kSpread;
     return -0.5 * z * z;
   }
 
