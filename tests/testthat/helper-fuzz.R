@@ -131,7 +131,7 @@ fuzz_fit <- function(fit, questions, n, seed, note = function(what) NULL) {
     if (is.null(spoilt)) next
     # States are checked by C++ too, where the seal says nothing.
     in_state <- identical(path[[1]], "runs") && !"draws" %in% unlist(path)
-    if (in_state && question == "update") spoilt <- sealed(spoilt)
+    if (in_state && question == "update") spoilt <- kernelbayes:::sealed(spoilt)
     problem <- outcome_of(function() questions[[question]](spoilt))
     if (nzchar(problem)) found <- c(found, paste0(what, ": ", problem))
   }
