@@ -123,7 +123,7 @@ check_value <- function(x, wanted, arg) {
 }
 
 remade <- function(x) {
-  if (inherits(x, "kb_srvm_settings")) check_object(x, "settings")
+  if (inherits(x, "kb_srvm_settings")) check_object(x, "reference")
   maker <- Find(Negate(is.null), lapply(class(x), settings_maker))
   if (is.null(maker)) {
     return(x)

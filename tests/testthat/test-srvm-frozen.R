@@ -19,6 +19,7 @@ test_that("bounded memory: bandwidths are posterior medians of the first rows", 
   free$kernel <- kernel_matern("ard")
   free["bandwidth_rows"] <- NULL
   free$inverse_bandwidth <- 1 / bandwidth_median(scale(data[c("a", "b")]))
+  free <- sealed(free)
   first <- srvm(y ~ ., data[1:30, ], reference = free, control = few, seed = 2)
   drawn <- as_draws(first, weighted = TRUE)
   expect_equal(fit$settings$bandwidth_rows, 30)
