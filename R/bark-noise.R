@@ -3,11 +3,6 @@
 
 has_varying_noise <- function(fit) !is.null(fit$settings$varying)
 
-# Are the coefficients of each draw part of it, not integrated out?
-keeps_coefficients <- function(fit) {
-  is_truncated(fit) || is_glm(fit) || has_linear_slopes(fit)
-}
-
 # The prior of g: its kernels, and a normal intercept. On simulated sets half and
 # twice as many kernels, and half and twice their scale, did about as well.
 #

@@ -6,8 +6,6 @@ has_mixed <- function(fit) !is.null(fit$settings$mixed)
 # On the inputs of kernels
 has_linear_slopes <- function(fit) !is.null(fit$settings$prior$slope_scale)
 
-has_terms <- function(fit) has_mixed(fit) || has_linear_slopes(fit)
-
 # Beside the intercept that fits of counts always have
 has_terms_beside <- function(fit) length(fit$mould$mixed$columns) > 0
 

@@ -135,13 +135,19 @@ check_counts <- function(y, name) {
 }
 
 check_positive_numbers <- function(y, name) {
-  low <- which(y <= 0)
-  if (length(low) > 0) {
+  refuse_low(y, y <= 0, name, "numbers", "argument")
+}
+
+#' @param low Which elements of y are not positive; `numbers`: what y has.
+#' @noRd
+refuse_low <- function(y, low, name, numbers, class) {
+  at <- which(low)
+  if (length(at) > 0) {
     kb_abort(c(
       "{.arg {name}} must be positive.",
-      x = "Element {low[[1]]} is {format(y[[low[[1]]]])}.",
-      i = "{.code family = gaussian()} takes numbers of any sign."
-    ), "argument", argument = name)
+      x = "Element {at[[1]]} is {format(y[[at[[1]]]])}.",
+      i = "{.code family = gaussian()} takes {numbers} of any sign."
+    ), class, argument = name)
   }
 }
 
@@ -356,14 +362,8 @@ check_censored <- function(y, logs, name) {
 
 # Time 0 may be the start of an interval.
 check_times_positive <- function(y, name) {
-  low <- which(y[, 2] <= 0 | (y[, 1] <= 0 & y[, 1] == y[, 2]))
-  if (length(low) > 0) {
-    kb_abort(c(
-      "{.arg {name}} must be positive.",
-      x = "Element {low[[1]]} is {format(y[low[[1]], 2])}.",
-      i = "{.code family = gaussian()} takes censored numbers of any sign."
-    ), "outcome", argument = name)
-  }
+  low <- y[, 2] <= 0 | (y[, 1] <= 0 & y[, 1] == y[, 2])
+  refuse_low(y[, 2], low, name, "censored numbers", "outcome")
 }
 
 family_weibull <- family_of_censored(FALSE, TRUE,

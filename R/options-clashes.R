@@ -50,8 +50,9 @@ clash_table <- function(name) {
 # * `there`: a function of what the call knows: is `this` in it?
 # * `with`: functions of the same, by words; where they give a string, it is the
 #   reason.
-# * `says`: the message, with `this`, `odd` (the words of `with`), `why` and what
-#   the call knows; `argument` and `class` of the error.
+# * `says`: the message, with `odd` (the words of `with`), what the call knows, and
+#   the reason, which may have markup, in place of <why>; `argument` and `class` of
+#   the error.
 clash <- function(this, there, with, says, argument,
                   class = c("not_defined", "argument")) {
   list(
@@ -62,10 +63,16 @@ clash <- function(this, there, with, says, argument,
 
 when <- function(condition, why) if (isTRUE(condition)) why else FALSE
 
+# What several rows ask of a call of bark()
+asks_truncation <- function(s) is_truncated_prior(s$prior)
+asks_temperatures <- function(s) s$control$n_temps > 1
+asks_single_sweep <- function(s) s$control$sweep == "single"
+asks_sigma <- function(s) !is.null(s$given$sigma)
+
 clashes <- list(
   # Knows `given`, `family` and its `row`, `prior`, `control`, `mould`.
   bark = list(
-    clash("sigma", function(s) !is.null(s$given$sigma),
+    clash("sigma", asks_sigma,
       list("a response that is no number" = function(s) s$family != "gaussian"),
       c(
         "{.arg sigma} must be NULL for {.code family = \"{given_name(family)}\"}.",
@@ -73,24 +80,19 @@ clashes <- list(
              can vary."
       ), "sigma", c("argument", "not_defined")
     ),
-    clash("sigma", function(s) !is.null(s$given$sigma),
+    clash("sigma", asks_sigma,
       list(
-        "bark_prior(approximation = \"truncation\")" = function(s) {
-          is_truncated_prior(s$prior)
-        },
+        "bark_prior(approximation = \"truncation\")" = asks_truncation,
         "bark_prior(noise = )" = function(s) !is.null(s$prior$noise),
-        "mcmc_control(n_temps = )" = function(s) s$control$n_temps > 1,
-        "mcmc_control(sweep = \"single\")" = function(s) {
-          s$control$sweep == "single"
-        }
+        "mcmc_control(n_temps = )" = asks_temperatures,
+        "mcmc_control(sweep = \"single\")" = asks_single_sweep
       ),
       c(
         "{.code {odd}} is not defined with {.arg sigma}.",
         i = "Noise that varies has a prior of its own."
       ), "sigma"
     ),
-    clash("approximation = \"truncation\"",
-      function(s) is_truncated_prior(s$prior),
+    clash("approximation = \"truncation\"", asks_truncation,
       list("more than two classes" = function(s) !s$row$truncation),
       c(
         "{.code approximation = \"truncation\"} is not defined for more than two
@@ -109,7 +111,7 @@ clashes <- list(
         },
         "directions" = function(s) !is.null(s$prior$directions),
         "n_signals" = function(s) !is.null(s$prior$n_signals),
-        "approximation = \"truncation\"" = function(s) is_truncated_prior(s$prior)
+        "approximation = \"truncation\"" = asks_truncation
       ),
       c(
         "Several {.code kernels()} are not defined with {odd}.",
@@ -138,9 +140,8 @@ clashes <- list(
       ), NULL, c("improper", "not_defined")
     ),
     # Truncation has only one kind of sweep.
-    clash("approximation = \"truncation\"",
-      function(s) is_truncated_prior(s$prior),
-      list("sweep = \"single\"" = function(s) s$control$sweep == "single"),
+    clash("approximation = \"truncation\"", asks_truncation,
+      list("sweep = \"single\"" = asks_single_sweep),
       c(
         "{.code sweep = \"single\"} is not defined for {.code approximation =
          \"truncation\"}.",
@@ -149,7 +150,7 @@ clashes <- list(
       ), "sweep"
     ),
     # Temperatures need a likelihood with the coefficients integrated out.
-    clash("mcmc_control(n_temps = )", function(s) s$control$n_temps > 1,
+    clash("mcmc_control(n_temps = )", asks_temperatures,
       list("counts, logit models, censored times" = function(s) {
         is_glm_family(s$family)
       }),
@@ -161,10 +162,8 @@ clashes <- list(
     ),
     clash("terms beside kernels", function(s) !is.null(s$mould$mixed),
       list(
-        "bark_prior(approximation = \"truncation\")" = function(s) {
-          is_truncated_prior(s$prior)
-        },
-        "mcmc_control(n_temps = )" = function(s) s$control$n_temps > 1
+        "bark_prior(approximation = \"truncation\")" = asks_truncation,
+        "mcmc_control(n_temps = )" = asks_temperatures
       ),
       c(
         "Terms beside kernels are not defined with {.code {odd}}.",
@@ -315,6 +314,10 @@ refuse_class_weights <- function(weights) {
 
 # Methods -------------------------------------------------------------------
 
+compare_by_loo <- "{.fn loo} of the loo package compares such fits."
+a_formula_with_terms <- "Write for instance
+  {.code bark(y ~ kernels(x1, x2) + x3 + (1 | g), data)}."
+
 # What a fit may be or lack, so that a method is not defined for it: `there`, a
 # function of the fit; `says`, or a function of the fit that does, with `what`, the
 # method.
@@ -340,7 +343,7 @@ lacking <- list(
     there = function(fit) has_varying_noise(fit),
     says = c(
       "{.fn {what}} is not defined for fits with {.arg sigma}.",
-      i = "{.fn loo} of the loo package compares such fits."
+      i = compare_by_loo
     )
   ),
   own_centres = list(
@@ -361,7 +364,7 @@ lacking <- list(
     there = function(fit) inherits(fit, "kb_bark") && has_mixed(fit),
     says = c(
       "{.fn {what}} is not defined for fits with terms beside kernels.",
-      i = "{.fn loo} of the loo package compares such fits."
+      i = compare_by_loo
     )
   ),
   no_terms = list(
@@ -369,8 +372,7 @@ lacking <- list(
     says = c(
       "{.fn {what}} is not defined for this fit.",
       x = "It has no terms beside kernels.",
-      i = "Write for instance
-           {.code bark(y ~ kernels(x1, x2) + x3 + (1 | g), data)}."
+      i = a_formula_with_terms
     )
   ),
   no_groups = list(
@@ -378,8 +380,7 @@ lacking <- list(
     says = c(
       "{.fn {what}} is not defined for this fit.",
       x = "It has no groups.",
-      i = "Write for instance
-           {.code bark(y ~ kernels(x1, x2) + x3 + (1 | g), data)}."
+      i = a_formula_with_terms
     )
   ),
   likelihood = list(
@@ -388,7 +389,7 @@ lacking <- list(
       c(
         "{.fn {what}} is not defined for {.code family =
          \"{given_family(fit)}\"}.",
-        i = "{.fn loo} of the loo package compares such fits.",
+        i = compare_by_loo,
         i = if (is_ordered(fit)) {
           "It is defined without {.arg weights}."
         } else if (is_multinomial(fit)) {
