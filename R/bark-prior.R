@@ -196,7 +196,10 @@ bark_prior <- function(type = c(
                        group_sd = NULL,
                        approximation = c("continuous", "truncation")) {
   type <- check_choice(type, bark_types)
-  options <- check_options(mget(names(bark_options), environment()))
+  options <- given_options(bark_options)
+  if (options$approximation == "truncation") {
+    refuse_with_truncation(options_where(options, "truncation", FALSE))
+  }
   check_pooled(type, options$own_scales, !is.null(scales))
   alpha <- check_number(alpha, 0, 2, open = TRUE)
   given <- c(gamma = !missing(gamma), eps = !missing(eps))
@@ -492,29 +495,10 @@ print.kb_bark_prior <- function(x, ...) {
       )
     } else {
       format(x$noise)
-    }, "\n", option_lines(x), undecided_line(x),
+    }, "\n", used_lines(x), undecided_lines(x),
     sep = ""
   )
   invisible(x)
-}
-
-# What prior_for() will decide
-undecided_line <- function(x) {
-  numbers <- prior_for(x, "gaussian")
-  parts <- c(
-    if (is.null(x$own_scales) && isTRUE(numbers$own_scales)) {
-      "each kernel has its own scales"
-    },
-    if (is.null(x$df) && identical(numbers$df, "learned")) {
-      "Student's t noise, df learned"
-    },
-    if (is.null(x$linear) && !is.null(numbers$linear)) {
-      bark_options$linear$line(numbers$linear)
-    }
-  )
-  if (length(parts) > 0) {
-    paste0("  numeric responses: ", paste(parts, collapse = ",\n    "), "\n")
-  }
 }
 
 format_selection <- function(x) {

@@ -53,6 +53,15 @@ check_number <- function(x, lower = -Inf, upper = Inf, open = FALSE,
   as.double(x)
 }
 
+# A number above 0
+check_share <- function(x, most, arg = rlang::caller_arg(x)) {
+  inside <- is.numeric(x) && length(x) == 1 && isTRUE(x > 0 && x <= most)
+  if (!inside) {
+    bad_argument(x, arg, paste("a single number above 0 and at most", format(most)))
+  }
+  as.double(x)
+}
+
 # A whole number in a range
 check_count <- function(x, lower = 0, upper = .Machine$integer.max,
                         arg = rlang::caller_arg(x)) {
@@ -65,6 +74,17 @@ check_count <- function(x, lower = 0, upper = .Machine$integer.max,
     bad_argument(x, arg, number_range("a whole number", lower, upper))
   }
   as.integer(x)
+}
+
+#' A whole number of things, which are made only if they fit into memory
+#' @param each Numbers that each takes, at least.
+#' @noRd
+check_size <- function(x, lower = 0, each = 1, arg = rlang::caller_arg(x)) {
+  x <- check_count(x, lower, arg = arg)
+  check_memory(each * as.double(x), sprintf("`%s = %.0f`", arg, x),
+    paste0("Use a smaller {.arg ", arg, "}.")
+  )
+  x
 }
 
 number_range <- function(what, lower, upper, open = FALSE) {

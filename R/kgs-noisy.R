@@ -25,30 +25,20 @@ learns_nugget <- function(settings) identical(settings$nugget, "learn")
 #' @export
 kgs_prior <- function(nugget = 0.25, nugget_sd = 2, bandwidth_sd = 0.7,
                       ard_sd = 1) {
-  structure(
-    list(
-      nugget = check_number(nugget, 0, open = TRUE),
-      nugget_sd = check_number(nugget_sd, 0, open = TRUE),
-      bandwidth_sd = check_number(bandwidth_sd, 0, open = TRUE),
-      ard_sd = check_number(ard_sd, 0, open = TRUE)
-    ),
-    class = "kb_kgs_prior"
-  )
+  structure(given_options(kgs_options), class = "kb_kgs_prior")
 }
 
+kgs_options <- list(
+  nugget = option(check_by(check_number, 0, open = TRUE), "median of the nugget"),
+  nugget_sd = option(check_by(check_number, 0, open = TRUE), "sd of its logarithm"),
+  bandwidth_sd = option(
+    check_by(check_number, 0, open = TRUE), "sd of log bandwidths, common to all"
+  ),
+  ard_sd = option(check_by(check_number, 0, open = TRUE), "sd of each one's own part")
+)
+
 #' @export
-print.kb_kgs_prior <- function(x, digits = 3, ...) {
-  show <- function(v) format(v, digits = digits)
-  cat(
-    "Priors of kgs()\n",
-    "  nugget:     median ", show(x$nugget), ", sd of its logarithm ",
-    show(x$nugget_sd), "\n",
-    "  bandwidths: sd of logarithms ", show(x$bandwidth_sd), " (common), ",
-    show(x$ard_sd), " (each)\n",
-    sep = ""
-  )
-  invisible(x)
-}
+print.kb_kgs_prior <- function(x, ...) print_options(x, kgs_options)
 
 # Settings -------------------------------------------------------------------
 

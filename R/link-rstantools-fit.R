@@ -229,34 +229,44 @@ resolved_prior <- function(fit) {
 #' @export
 print.kb_prior_summary <- function(x, ...) {
   cat("Prior of a fit of class ", x$fit, "\n", sep = "")
+  words <- prior_words(x$fit)
   for (name in names(x$prior)) {
     value <- x$prior[[name]]
     # Numbers of another form of the prior are NA.
     if (is.null(value) || identical(is.na(value), TRUE)) next
-    known <- name %in% names(prior_words)
-    label <- if (known) paste0(prior_words[[name]], " (", name, ")") else name
+    known <- name %in% names(words)
+    label <- if (known) paste0(words[[name]], " (", name, ")") else name
     cat("  ", label, ": ", prior_text(value), "\n", sep = "")
   }
   invisible(x)
 }
 
-# What the numbers of priors are
-prior_words <- c(
-  alpha = "index of the stable process", gamma = "intensity of the process",
-  eps = "smallest coefficient", nu = "expected number of kernels",
-  discrepancy = "expected squared discrepancy", A = "shape of the scales",
-  B = "rate of the scales", a_p = "selection, successes",
-  b_p = "selection, failures", noise_shape = "shape of the noise precision",
-  noise_rate = "rate of the noise precision",
-  noise_fixed = "is the noise known?", noise_precision = "its precision",
-  df = "degrees of freedom of the noise", own_scales = "kernel-specific scales",
-  lambda = "number of centres", kmax = "most centres",
-  coef = "variance of coefficients",
-  scaled = "coefficients in units of the noise?", kernels = "number of kernels",
-  ard = "spread of log bandwidths", linear = "variance of slopes",
-  coef_df = "degrees of freedom of coefficients", bias = "constant of the kernel",
-  nugget = "share of what kernels miss"
-)
+# What the parts of a resolved prior are. That of bark() has other numbers than its
+# options.
+prior_words <- function(class) {
+  if (class == "kb_srvm") {
+    return(option_words(srvm_options))
+  }
+  if (startsWith(class, "kb_kgs")) {
+    return(c(
+      noise = "rates of wrong labels", bias = "constant of the kernel",
+      nugget = "share of what kernels miss", prior = "prior of what is learned"
+    ))
+  }
+  c(
+    type = "kind of scales", alpha = "index of the stable process",
+    gamma = "intensity of the process", eps = "scale of coefficients",
+    nu = "expected number of kernels",
+    discrepancy = "expected squared discrepancy", A = "shape of the scales",
+    B = "rate of the scales", a_p = "selection, successes",
+    b_p = "selection, failures", noise_shape = "shape of the noise precision",
+    noise_rate = "rate of the noise precision",
+    noise_fixed = "is the noise known?", noise_precision = "its precision",
+    improper = "is it improper?", slope_scale = "scale of the sd of slopes",
+    centre_sd = "sd of centres around rows", pool = "prior of pooled scales",
+    concentrations = "concentrations of clusters", option_words(bark_options)
+  )
+}
 
 prior_text <- function(value) {
   if (is.numeric(value)) {

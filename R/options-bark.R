@@ -1,13 +1,11 @@
 # Terms beside kernels have priors of their own; the sampler gets them together.
-sd_option <- function(name, what) {
-  force(what)
+sd_option <- function(word) {
   list(
-    used = Negate(is.null), check = function(sd, options) {
-      if (!is.null(sd)) check_number(sd, 0, open = TRUE, arg = name)
-    },
+    used = Negate(is.null),
+    check = check_by(check_number, 0, open = TRUE, null = left_open),
     default = unset, truncation = FALSE, shapes = FALSE,
     told = function(sd, n, p) NULL,
-    line = function(sd) paste0(what, ": scale ", format(sd))
+    word = word, show = function(sd, all) paste("scale", format(sd))
   )
 }
 
@@ -16,13 +14,11 @@ unset <- function(prior, about) NULL
 # Where a linear part costs little
 most_linear <- c(rows = 4999, inputs = 30)
 
-# Options of bark_prior() beyond the paper's prior, one row each; the sampler
+# Options of bark_prior() beyond the paper's prior, with further columns. The sampler
 # reads them by the names in src/glue/bark_from_r.cpp.
 #
 # * `used`: does a value differ from the default? The sampler receives no
-#   others.
-# * `check`: a function of the value and of all options that returns the cleaned
-#   value.
+#   others, and print() shows no others.
 # * `default`: a function of the prior, with the options above it, and of the fit,
 #   `about` of prior_for(), that returns the value in place of NULL.
 # * `truncation`: is it defined for the truncation approximation?
@@ -30,11 +26,10 @@ most_linear <- c(rows = 4999, inputs = 30)
 #   plain kernels.
 # * `told`: a function of the value and of the numbers of rows and predictors
 #   that returns the list for the sampler.
-# * `line`: the line that print() shows.
 bark_options <- list(
   df = list(
     used = function(df) !(is.null(df) || identical(df, Inf)),
-    check = function(df, options) {
+    check = function(df, all, name) {
       if (is.null(df) || identical(df, "learned")) {
         return(df)
       }
@@ -45,13 +40,11 @@ bark_options <- list(
     told = function(df, n, p) {
       list(df = if (identical(df, "learned")) learned_df else df)
     },
-    line = function(df) paste("noise: Student's t, df", format(df))
+    word = "noise", show = function(df, all) paste("Student's t, df", format(df))
   ),
   own_scales = list(
     used = function(own_scales) !(is.null(own_scales) || isFALSE(own_scales)),
-    check = function(own_scales, options) {
-      if (!is.null(own_scales)) check_own_scales(own_scales)
-    },
+    check = check_by(check_own_scales, null = left_open),
     default = function(prior, about) {
       own <- about$numbers && is.null(prior$directions)
       few <- about$n < most_clustered_rows
@@ -67,43 +60,38 @@ bark_options <- list(
         }
       )
     },
-    line = function(own_scales) {
+    word = "scales", show = function(own_scales, all) {
       paste0(
-        "each kernel has its own scales",
+        "each kernel has its own",
         if (identical(own_scales, "pooled")) ", around common ones",
         if (identical(own_scales, "clustered")) ", or shares those of others"
       )
     }
   ),
   centres = list(
-    used = Negate(is.null), check = function(centres, options) {
-      if (!is.null(centres)) {
-        check_class(centres, "kb_centres", "`centre_rows()`", "centres")
-      }
-    },
+    used = Negate(is.null),
+    check = check_by(check_class, "kb_centres", "`centre_rows()`", null = left_open),
     default = function(prior, about) {
       if (identical(prior$own_scales, "clustered")) centre_near_rows(1)
     },
     truncation = FALSE, shapes = TRUE,
     told = function(centres, n, p) centres_resolve(centres, n),
-    line = function(centres) paste0("centres: ", format(centres))
+    word = "centres", show = function(centres, all) format(centres)
   ),
   directions = list(
-    used = Negate(is.null), check = function(directions, options) {
-      check_directions(directions, options$centres, options$own_scales)
+    used = Negate(is.null), check = function(directions, all, name) {
+      check_directions(directions, all$centres, all$own_scales)
     },
     default = unset,
     truncation = FALSE, shapes = TRUE,
     told = function(directions, n, p) directions_resolve(directions, p),
-    line = function(directions) {
-      paste("kernels use predictors along", counted(directions, "direction"))
+    word = "predictors", show = function(directions, all) {
+      paste("along", counted(directions, "direction"))
     }
   ),
   linear = list(
     used = function(linear) !is.null(linear) && linear > 0,
-    check = function(linear, options) {
-      if (!is.null(linear)) check_number(linear, 0)
-    },
+    check = check_by(check_number, 0, null = left_open),
     default = function(prior, about) {
       plain <- is.null(prior$directions) && !about$beside && prior$gamma > 0 &&
         !is_truncated_prior(prior)
@@ -112,21 +100,21 @@ bark_options <- list(
     },
     truncation = FALSE, shapes = FALSE,
     told = function(linear, n, p) list(slope_scale = linear),
-    line = function(linear) {
-      paste("linear part: sd of slopes half-t, scale", format(linear))
+    word = "linear part", show = function(linear, all) {
+      paste("sd of slopes half-t, scale", format(linear))
     }
   ),
-  linear_sd = sd_option("linear_sd", "coefficients of linear terms"),
-  group_sd = sd_option("group_sd", "standard deviations of groups"),
+  linear_sd = sd_option("coefficients of linear terms"),
+  group_sd = sd_option("standard deviations of groups"),
   approximation = list(
     used = function(approximation) identical(approximation, "truncation"),
-    check = function(approximation, options) {
-      check_choice(approximation, c("continuous", "truncation"))
-    },
+    check = check_by(check_choice, c("continuous", "truncation")),
     default = unset,
     truncation = TRUE, shapes = FALSE,
     told = function(approximation, n, p) list(approximation = approximation),
-    line = function(approximation) "approximation: truncation, |beta| > eps"
+    word = "approximation", show = function(approximation, all) {
+      "truncation, |beta| > eps"
+    }
   )
 )
 
@@ -143,16 +131,6 @@ options_where <- function(prior, part, what) {
   used[vapply(bark_options[used], `[[`, NA, part) == what]
 }
 
-check_options <- function(options) {
-  for (name in names(options)) {
-    options[name] <- list(bark_options[[name]]$check(options[[name]], options))
-  }
-  if (options$approximation == "truncation") {
-    refuse_with_truncation(options_where(options, "truncation", FALSE))
-  }
-  options
-}
-
 # The options as the sampler receives them
 options_told <- function(prior, n, p) {
   told <- lapply(used_options(prior), function(name) {
@@ -161,8 +139,13 @@ options_told <- function(prior, n, p) {
   unlist(unname(told), recursive = FALSE)
 }
 
-option_lines <- function(prior) {
-  vapply(used_options(prior), function(name) {
-    paste0("  ", bark_options[[name]]$line(prior[[name]]), "\n")
-  }, "")
+used_lines <- function(prior) option_lines(prior, bark_options[used_options(prior)])
+
+# Lines on what prior_for() will decide for numeric responses
+undecided_lines <- function(prior) {
+  decided <- prior_for(prior, "gaussian")
+  open <- Filter(function(name) is.null(prior[[name]]), used_options(decided))
+  if (length(open) > 0) {
+    c("  numeric responses:\n", paste0("  ", option_lines(decided, bark_options[open])))
+  }
 }

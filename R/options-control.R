@@ -111,41 +111,7 @@ smc_control <- function(particles = NULL, n_moves = NULL,
                         sweep_every = 1, checkpoint = NULL,
                         checkpoint_every = 60, overwrite = FALSE,
                         time_limit = Inf) {
-  proposal <- check_choice(proposal, c("adapted", "birth_death", "paper"))
-  # The papers resample at every step and have no other moves.
-  if (is.null(n_moves)) n_moves <- if (proposal == "paper") 0 else 10
-  if (is.null(resample_every_step)) resample_every_step <- proposal == "paper"
-  powers <- check_powers(powers)
-  if (is.null(cess_threshold)) {
-    cess_threshold <- if (proposal == "paper" || length(powers) > 0) 0 else 0.5
-  }
-  cess_threshold <- check_number(cess_threshold, 0, 1)
-  n_moves <- check_count(n_moves, 0)
-  if (length(powers) == 0 && cess_threshold > 0 && n_moves > 0) {
-    powers <- c(0.05, 1)
-  }
-  control <- list(
-    particles = if (!is.null(particles)) check_count(particles, 1),
-    n_moves = n_moves,
-    proposal = proposal,
-    resampling = check_choice(
-      resampling, c(
-        "systematic", "stratified", "residual", "multinomial",
-        "minimum-entropy"
-      )
-    ),
-    ess_threshold = check_number(ess_threshold, 0, 1),
-    cess_threshold = cess_threshold, powers = powers,
-    pilot = check_number(pilot, 0, 1),
-    replicates = check_size(replicates, 1, each = 50),
-    threads = check_count(threads, 1),
-    resample_every_step = check_flag(resample_every_step),
-    move_fraction = check_move_fraction(move_fraction),
-    ancestry = check_choice(ancestry, c("summary", "genealogy", "full")),
-    sweep_every = check_count(sweep_every, 1)
-  )
-  run <- check_run(checkpoint, checkpoint_every, overwrite, time_limit)
-  structure(c(control, run), class = "kb_smc_control")
+  structure(given_options(smc_options), class = "kb_smc_control")
 }
 
 # The number of particles if none is given. Particles with bandwidths of their own
@@ -157,35 +123,13 @@ usual_particles <- function(control, own_bandwidths = FALSE) {
   control
 }
 
-check_move_fraction <- function(move_fraction) {
-  move_fraction <- check_number(move_fraction, 0, 0.5)
-  if (move_fraction == 0) {
-    bad_argument(
-      move_fraction, "move_fraction", "a single number above 0 and at most 0.5"
-    )
-  }
-  move_fraction
-}
-
-check_powers <- function(powers) {
-  if (is.null(powers)) {
-    return(numeric())
-  }
+check_powers <- function(powers, arg) {
   rising <- is.numeric(powers) && length(powers) > 0 && !anyNA(powers) &&
     all(diff(c(0, powers)) > 0) && powers[[length(powers)]] == 1
   if (!rising) {
-    bad_argument(powers, "powers", "rising numbers above 0, the last of them 1")
+    bad_argument(powers, arg, "rising numbers above 0, the last of them 1")
   }
   as.double(powers)
-}
-
-check_run <- function(checkpoint, checkpoint_every, overwrite, time_limit) {
-  list(
-    checkpoint = check_file(checkpoint),
-    checkpoint_every = check_seconds(checkpoint_every),
-    overwrite = check_flag(overwrite),
-    time_limit = check_seconds(time_limit)
-  )
 }
 
 check_seconds <- function(x, arg = rlang::caller_arg(x)) {
@@ -196,44 +140,56 @@ check_seconds <- function(x, arg = rlang::caller_arg(x)) {
   as.double(x)
 }
 
-#' @export
-print.kb_smc_control <- function(x, ...) {
-  trigger <- if (x$resample_every_step) {
-    "at every step"
-  } else {
-    paste("when ESS <", format(x$ess_threshold), "N")
-  }
-  cat(
-    "<smc_control>\n",
-    "  particles: ", if (is.null(x$particles)) {
-      "250 (125 while bandwidths are learned)"
-    } else {
-      x$particles
-    }, ", moves: ", x$n_moves,
-    ", proposal: ", x$proposal, "\n",
-    "  resampling: ", x$resampling, ", ", trigger, "\n",
-    "  replicates: ", x$replicates, ", threads: ", x$threads,
-    ", ancestry: ", x$ancestry, "\n",
-    format_run(x),
-    sep = ""
-  )
-  invisible(x)
-}
+of_run <- list(
+  checkpoint = option(check_by(check_file), "checkpoint", function(file, all) {
+    if (!is.null(file)) paste0(file, ", every ", format(all$checkpoint_every), " s")
+  }),
+  checkpoint_every = option(check_by(check_seconds)),
+  overwrite = option(check_by(check_flag)),
+  time_limit = option(check_by(check_seconds), "time limit", function(seconds, all) {
+    if (is.finite(seconds)) paste(format(seconds), "s")
+  })
+)
 
-# The settings of the run that differ from the defaults
-format_run <- function(x) {
-  c(
-    if (!is.null(x$checkpoint)) {
-      paste0(
-        "  checkpoint: ", x$checkpoint, ", every ", format(x$checkpoint_every),
-        " s\n"
-      )
-    },
-    if (is.finite(x$time_limit)) {
-      paste0("  time limit: ", format(x$time_limit), " s\n")
+# The papers resample at every step and have no other moves.
+is_paper <- function(all) all$proposal == "paper"
+
+smc_options <- c(list(
+  particles = option(
+    check_by(check_count, 1, null = left_open), "particles", function(particles, all) {
+      if (is.null(particles)) "250 (125 while bandwidths are learned)" else particles
     }
-  )
-}
+  ),
+  proposal = option(check_by(check_choice, c("adapted", "birth_death", "paper")), "proposal"),
+  n_moves = option(
+    check_by(check_count, 0, null = function(all) if (is_paper(all)) 0L else 10L), "moves"
+  ),
+  cess_threshold = option(check_by(check_number, 0, 1, null = function(all) {
+    if (is_paper(all) || !is.null(all$powers)) 0 else 0.5
+  })),
+  powers = option(check_by(check_powers, null = function(all) {
+    if (all$cess_threshold > 0 && all$n_moves > 0) c(0.05, 1) else numeric()
+  })),
+  resample_every_step = option(check_by(check_flag, null = is_paper)),
+  ess_threshold = option(check_by(check_number, 0, 1)),
+  resampling = option(
+    check_by(check_choice, c(
+      "systematic", "stratified", "residual", "multinomial", "minimum-entropy"
+    )), "resampling", function(resampling, all) {
+      when <- paste("when ESS <", format(all$ess_threshold), "N")
+      paste0(resampling, ", ", if (all$resample_every_step) "at every step" else when)
+    }
+  ),
+  pilot = option(check_by(check_number, 0, 1)),
+  replicates = option(check_by(check_size, 1, each = 50), "replicates"),
+  threads = option(check_by(check_count, 1), "threads"),
+  move_fraction = option(check_by(check_share, 0.5)),
+  ancestry = option(check_by(check_choice, c("summary", "genealogy", "full")), "ancestry"),
+  sweep_every = option(check_by(check_count, 1))
+), of_run)
+
+#' @export
+print.kb_smc_control <- function(x, ...) print_options(x, smc_options)
 
 # Markov chain Monte Carlo ----------------------------------------------------
 
@@ -280,26 +236,41 @@ mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
                          sweep = c("full", "single"), threads = NULL,
                          checkpoint = NULL, checkpoint_every = 60,
                          overwrite = FALSE, time_limit = Inf, until = NULL) {
-  if (!is.null(iter)) iter <- check_count(iter, 1)
-  control <- list(
-    chains = if (!is.null(chains)) check_size(chains, 1, each = 50),
-    warmup = if (!is.null(warmup)) check_count(warmup, 0),
-    iter = iter,
-    thin = if (!is.null(thin)) {
-      check_count(thin, 1, if (is.null(iter)) Inf else iter)
-    },
-    n_moves = check_count(n_moves, 0),
-    move_fraction = check_move_fraction(move_fraction),
-    n_temps = check_count(n_temps, 1),
-    sweep = check_choice(sweep, c("full", "single")),
-    threads = if (!is.null(threads)) check_count(threads, 1)
-  )
-  run <- check_run(checkpoint, checkpoint_every, overwrite, time_limit)
-  structure(
-    c(control, run, list(until = check_until(until))),
-    class = "kb_mcmc_control"
-  )
+  structure(given_options(mcmc_options), class = "kb_mcmc_control")
 }
+
+as_needed <- function(length, all) if (is.null(length)) "as needed" else length
+
+mcmc_options <- c(list(
+  chains = option(check_by(check_size, 1, each = 50, null = left_open), "chains", as_needed),
+  warmup = option(check_by(check_count, 0, null = left_open), "warmup", as_needed),
+  iter = option(check_by(check_count, 1, null = left_open), "iter", as_needed),
+  thin = option(function(thin, all, name) {
+    most <- if (is.null(all$iter)) Inf else all$iter
+    if (!is.null(thin)) check_count(thin, 1, most, name)
+  }, "thin", function(thin, all) {
+    known <- all(lengths(all[c("chains", "iter", "thin")]) > 0)
+    draws <- if (known) paste0(" (", all$chains * (all$iter %/% thin), " draws)")
+    paste0(as_needed(thin), draws)
+  }),
+  until = option(function(until, all, name) check_until(until), "until",
+    function(until, all) {
+      if (!is.null(until)) {
+        most <- format(until$max_iter, big.mark = ",")
+        paste0(goal_words(until), ",\n    or ", most, " iterations")
+      }
+    }
+  ),
+  n_moves = option(check_by(check_count, 0), "moves"),
+  move_fraction = option(check_by(check_share, 0.5)),
+  n_temps = option(check_by(check_count, 1), "temperatures"),
+  sweep = option(check_by(check_choice, c("full", "single"))),
+  threads = option(
+    check_by(check_count, 1, null = left_open), "threads", function(threads, all) {
+      if (is.null(threads)) "default" else threads
+    }
+  )
+), of_run)
 
 # The length of chains of srvm() and kgs() that is left open; see bark_length()
 open_length <- function() {
@@ -320,27 +291,7 @@ settled_control <- function(control, length = open_length()) {
 }
 
 #' @export
-print.kb_mcmc_control <- function(x, ...) {
-  shown <- function(length) if (is.null(length)) "as needed" else length
-  known <- all(lengths(x[c("chains", "iter", "thin")]) > 0)
-  cat(
-    "<mcmc_control>\n",
-    "  chains: ", shown(x$chains), ", warmup: ", shown(x$warmup), ", iter: ",
-    shown(x$iter), ", thin: ", shown(x$thin),
-    if (known) paste0(" (", x$chains * (x$iter %/% x$thin), " draws)"), "\n",
-    if (!is.null(x$until)) {
-      paste0(
-        "  until: ", goal_words(x$until), ", or\n  ",
-        format(x$until$max_iter, big.mark = ","), " iterations\n"
-      )
-    },
-    "  moves: ", x$n_moves, ", temperatures: ", x$n_temps, ", threads: ",
-    if (is.null(x$threads)) "default" else x$threads, "\n",
-    format_run(x),
-    sep = ""
-  )
-  invisible(x)
-}
+print.kb_mcmc_control <- function(x, ...) print_options(x, mcmc_options)
 
 # Priors of variances ---------------------------------------------------------
 

@@ -279,17 +279,6 @@ check_memory <- function(cells, what, hint = NULL) {
   ), "memory", bytes = bytes, limit = limit)
 }
 
-#' A whole number of things, which are made only if they fit into memory
-#' @param each Numbers that each takes, at least.
-#' @noRd
-check_size <- function(x, lower = 0, each = 1, arg = rlang::caller_arg(x)) {
-  x <- check_count(x, lower, arg = arg)
-  check_memory(each * as.double(x), sprintf("`%s = %.0f`", arg, x),
-    paste0("Use a smaller {.arg ", arg, "}.")
-  )
-  x
-}
-
 # The least that the states of a run take: some tens of numbers for each
 # particle, and for each level of a chain a value at each row besides
 check_run_memory <- function(fit) {

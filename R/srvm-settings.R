@@ -261,9 +261,13 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
                        centres = c("subset", "iid"), noise = NULL,
                        coef = NULL, scaled = FALSE, kernels = NULL,
                        df = Inf, ard = 1, linear = NULL, coef_df = Inf) {
-  scaled <- check_flag(scaled)
-  df <- check_df(df, scaled)
-  if (scaled && inherits(noise, c("kb_fixed", "kb_ig_improper"))) {
+  prior <- given_options(srvm_options)
+  refuse_one_improper(prior$noise, prior$coef)
+  structure(prior, class = "kb_srvm_prior")
+}
+
+refuse_known_noise <- function(noise) {
+  if (inherits(noise, c("kb_fixed", "kb_ig_improper"))) {
     kb_abort(c(
       "{.arg noise} must be {.fn ig} in the scaled form, which integrates it
        out.",
@@ -272,22 +276,6 @@ srvm_prior <- function(lambda = NULL, kmax = 100,
            {.arg coef}: use {.code scaled = FALSE}."
     ), "argument", argument = "noise")
   }
-  refuse_one_improper(noise, coef)
-  structure(
-    list(
-      lambda = if (!is.null(lambda)) check_lambda(lambda),
-      kmax = check_count(kmax, 0),
-      centres = check_choice(centres, c("subset", "iid")),
-      noise = if (!is.null(noise)) check_variance_prior(noise),
-      coef = if (!is.null(coef)) check_variance_prior(coef),
-      scaled = scaled,
-      kernels = if (!is.null(kernels)) check_kernel_weights(kernels),
-      df = df, ard = check_number(ard, 0, open = TRUE),
-      linear = if (!is.null(linear)) check_number(linear, 0),
-      coef_df = check_coef_df(coef_df)
-    ),
-    class = "kb_srvm_prior"
-  )
 }
 
 refuse_one_improper <- function(noise, coef) {
@@ -460,32 +448,57 @@ start_resolve <- function(prior, v) {
 }
 
 #' @export
-print.kb_srvm_prior <- function(x, ...) {
-  variance <- function(prior, default) {
-    if (is.null(prior)) default else format(prior)
-  }
-  cat(
-    "<srvm_prior>\n",
-    "  centres: ", if (is.null(x$lambda)) {
-      "Poisson(10), or learned with a bandwidth for each predictor,"
-    } else {
-      paste0(
-        if (is_learned_lambda(x)) "lambda ~ " else "Poisson(", format(x$lambda),
-        if (!is_learned_lambda(x)) ")"
-      )
-    }, " up to ", x$kmax, ", ",
-    x$centres, "\n",
-    "  noise: ", variance(x$noise, "ig(1, 0.01 var(y))"),
-    ", coef: ", if (x$scaled) {
-      paste("noise times", variance(x$coef, "ig(1, 50)"))
-    } else {
-      variance(x$coef, "ig(1, 0.5 var(y))")
-    }, "\n",
-    student_line(x, "  noise is ", "\n"),
-    if (is.finite(coef_df(x))) {
-      paste0("  coefficients of centres: t with ", format(x$coef_df), " df\n")
-    },
-    sep = ""
-  )
-  invisible(x)
+print.kb_srvm_prior <- function(x, ...) print_options(x, srvm_options)
+
+# What print() says of a prior that is left open
+or_default <- function(prior, default) {
+  if (is.null(prior)) default else format(prior)
 }
+
+srvm_options <- list(
+  scaled = option(check_by(check_flag)),
+  lambda = option(
+    check_by(check_lambda, null = left_open), "number of centres",
+    function(lambda, all) {
+      if (is.null(lambda)) {
+        "Poisson(10), or learned with a bandwidth for each predictor"
+      } else if (is_learned_lambda(all)) {
+        paste("lambda ~", format(lambda))
+      } else {
+        paste0("Poisson(", format(lambda), ")")
+      }
+    }
+  ),
+  kmax = option(check_by(check_count, 0), "most centres"),
+  centres = option(check_by(check_choice, c("subset", "iid")), "sets of centres"),
+  noise = option(function(noise, all, name) {
+    if (all$scaled) refuse_known_noise(noise)
+    if (!is.null(noise)) check_variance_prior(noise, name)
+  }, "noise variance", function(noise, all) or_default(noise, "ig(1, 0.01 var(y))")),
+  coef = option(
+    check_by(check_variance_prior, null = left_open), "variance of coefficients",
+    function(coef, all) {
+      if (!all$scaled) {
+        return(or_default(coef, "ig(1, 0.5 var(y))"))
+      }
+      paste("noise times", or_default(coef, "ig(1, 50)"))
+    }
+  ),
+  kernels = option(
+    check_by(check_kernel_weights, null = left_open), "weights of kernels"
+  ),
+  df = option(function(df, all, name) check_df(df, all$scaled), "noise",
+    function(df, all) student_line(all, NULL)
+  ),
+  ard = option(
+    check_by(check_number, 0, open = TRUE), "scale of inverse bandwidths"
+  ),
+  linear = option(
+    check_by(check_number, 0, null = left_open), "scale of slopes"
+  ),
+  coef_df = option(check_by(check_coef_df), "coefficients of centres",
+    function(df, all) {
+      if (is.finite(coef_df(all))) paste("t with", format(df), "df")
+    }
+  )
+)

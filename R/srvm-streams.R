@@ -205,23 +205,20 @@ running_sums <- function(values, start = NULL, last = FALSE) {
 #' @export
 srvm_memory <- function(window = Inf, forgetting = 1, candidates = Inf,
                         keep_rows = 1000, bandwidth_rows = 500) {
-  count <- function(x, arg) {
-    if (identical(x, Inf)) Inf else check_count(x, 1, arg = arg)
-  }
-  forgetting <- check_number(forgetting, 0, 1)
-  if (forgetting == 0) {
-    bad_argument(forgetting, "forgetting", "above 0 and at most 1")
-  }
-  structure(
-    list(
-      window = count(window, "window"), forgetting = forgetting,
-      candidates = count(candidates, "candidates"),
-      keep_rows = count(keep_rows, "keep_rows"),
-      bandwidth_rows = count(bandwidth_rows, "bandwidth_rows")
-    ),
-    class = "kb_srvm_memory"
-  )
+  structure(given_options(memory_options), class = "kb_srvm_memory")
 }
+
+count_or_inf <- function(x, arg) {
+  if (identical(x, Inf)) Inf else check_count(x, 1, arg = arg)
+}
+
+memory_options <- list(
+  window = option(check_by(count_or_inf)),
+  forgetting = option(check_by(check_share, 1)),
+  candidates = option(check_by(count_or_inf)),
+  keep_rows = option(check_by(count_or_inf)),
+  bandwidth_rows = option(check_by(count_or_inf))
+)
 
 is_bounded <- function(memory) {
   is.finite(memory$window) || is.finite(memory$candidates) ||

@@ -275,7 +275,7 @@ test_that("print shows the implications of the prior", {
   print_has(
     bark_prior(), "select_different", "alpha = 1, gamma = 10, eps = 0.5",
     "number of kernels: 20", "5 times |K|^2 (500%)",
-    "numeric responses: each kernel has its own scales", "df learned",
+    "numeric responses:", "scales: each kernel has its own", "df learned",
     "Be(1, 1), E[d] = 0.5 p", "P(sd < residual sd of lm) = 0.75",
     "linear part: sd of slopes half-t, scale 0.3"
   )

@@ -65,20 +65,24 @@ test_that("priors print themselves", {
   fit <- bark_fits()$plane
   prior <- rstantools::prior_summary(fit)
   expect_s3_class(prior, "kb_prior_summary")
-  expect_output(print(prior), "type: select_different")
+  expect_output(print(prior), "(type): select_different", fixed = TRUE)
   expect_output(print(prior), "number of kernels (nu): 20", fixed = TRUE)
   data <- sim_sinc(20, seed = 1)
   chain <- srvm(y ~ x, data,
     kernel = kernel_gaussian(0.3), control = smc_control(particles = 50),
     seed = 1
   )
-  expect_output(print(rstantools::prior_summary(chain)), "noise: ig\\(")
+  shown <- capture.output(print(rstantools::prior_summary(chain)))
+  expect_match(shown, "noise variance \\(noise\\): ig\\(", all = FALSE)
+  # Every option of the prior has a word.
+  words <- grepl("\\(.+\\): ", shown)
+  expect_identical(sum(!words), 4L)
   classes <- data.frame(x = data$x, c = factor(rep(c("a", "b"), 10)))
   given <- kgs_prior(ard_sd = 0.6)
   signs <- kgs(c ~ x, classes, prior = given, control = tiny_chains(), seed = 1)
   told <- rstantools::prior_summary(signs)
   expect_identical(told$prior$prior, unclass(given))
-  expect_output(print(told), "prior: nugget = 0.25, .*, ard_sd = 0.6")
+  expect_output(print(told), "\\(prior\\): nugget = 0.25, .*, ard_sd = 0.6")
   expect_error(
     rstantools::prior_summary(kbr(data$x, data$y)),
     class = "kb_error_not_defined"

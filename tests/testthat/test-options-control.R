@@ -80,8 +80,8 @@ test_that("mcmc_control has defaults and refuses bad settings", {
   control <- mcmc_control()
   expect_s3_class(control, "kb_mcmc_control")
   expect_identical(
-    unlist(unclass(control)[c(1:5, 7)]),
-    c(
+    unclass(control)[c("chains", "warmup", "iter", "thin", "n_moves", "n_temps")],
+    list(
       chains = 4L, warmup = 1000L, iter = 1000L, thin = 1L, n_moves = 50L,
       n_temps = 1L
     )
@@ -105,9 +105,9 @@ test_that("mcmc_control has defaults and refuses bad settings", {
   expect_identical(mcmc_control(warmup = 0)$warmup, 0L)
 })
 
-test_that("controls print in a few lines that name the settings", {
+test_that("controls print a line for each setting that matters", {
   out <- capture.output(print(smc_control(resampling = "residual")))
-  expect_lte(length(out), 6)
+  expect_lte(length(out), 8)
   expect_match(out, "residual", all = FALSE)
   expect_match(out, "250", all = FALSE)
   out <- capture.output(print(smc_control(
@@ -117,7 +117,7 @@ test_that("controls print in a few lines that name the settings", {
   expect_match(out, "time limit: 7", all = FALSE)
   expect_match(out, "file.rds", all = FALSE)
   out <- capture.output(print(mcmc_control(chains = 3, iter = 10, thin = 3)))
-  expect_lte(length(out), 6)
+  expect_lte(length(out), 8)
   expect_match(out, "9 draws", all = FALSE)
 })
 
@@ -155,4 +155,20 @@ test_that("check_variance_prior names what it requires", {
     class = "kb_error_argument"
   )
   expect_error(check_variance_prior(noise), "fixed_variance(variance)", fixed = TRUE)
+})
+
+test_that("arguments of makers and rows of their tables agree", {
+  makers <- list(
+    list(smc_control, smc_options), list(mcmc_control, mcmc_options),
+    list(srvm_prior, srvm_options), list(kgs_prior, kgs_options),
+    list(srvm_memory, memory_options)
+  )
+  for (maker in makers) {
+    expect_setequal(names(maker[[2]]), names(formals(maker[[1]])))
+  }
+  expect_in(names(bark_options), names(formals(bark_prior)))
+  # Words are told once.
+  for (rows in list(smc_options, mcmc_options, srvm_options, kgs_options)) {
+    expect_identical(anyDuplicated(option_words(rows)), 0L)
+  }
 })
