@@ -127,25 +127,23 @@ varying_sd <- function(fit, x, pool, chosen = seq_along(pool$m),
   unscale_sd(fit$settings$scaling, sd)
 }
 
-# `predict(type = "sigma")` at complete rows
-predict_sigma <- function(fit, rows, interval, level) {
-  pool <- bark_pool(fit)
-  x <- rows$x[rows$complete, , drop = FALSE]
-  weights <- rows$weights[rows$complete]
+# Of each row, for its weight
+predict_sigma <- function(fit, at) {
   # Without rows the first one tells the shape.
-  none <- nrow(x) == 0
-  if (none) x <- wide_x(fit, 1)
-  blocks <- lapply(row_blocks(x, length(pool$m)), function(at) {
-    sd <- varying_sd(fit, x[at, , drop = FALSE], pool, weights = weights[at])
-    if (interval == "none") {
+  none <- nrow(at$x) == 0
+  x <- if (none) wide_x(fit, 1) else at$x
+  blocks <- lapply(row_blocks(x, length(at$pool$m)), function(rows) {
+    sd <- varying_sd(fit, x[rows, , drop = FALSE], at$pool, weights = at$weights[rows])
+    if (at$interval == "none") {
       return(cbind(rowMeans(sd)))
     }
-    limits <- apply(sd, 1, stats::quantile, interval_ends(level), names = FALSE)
+    ends <- interval_ends(at$level)
+    limits <- apply(sd, 1, stats::quantile, ends, names = FALSE)
     cbind(fit = rowMeans(sd), lwr = limits[1, ], upr = limits[2, ])
   })
   out <- do.call(rbind, blocks)
-  if (none) out <- out[0, , drop = FALSE]
-  spread_rows(if (interval == "none") out[, 1] else out, rows$complete)
+  if (none) out <- pick_rows(out, integer())
+  if (at$interval == "none") out[, 1] else out
 }
 
 # Posterior means at some rows of the fit, for print()

@@ -63,7 +63,7 @@ bark_picture <- function(x, type, level, n, given) {
     importance = "level"
   )
   given <- c(level = given, n = !is.null(n))
-  refuse_ignored(type, "none", given, used, "plot.kb_bark")
+  refuse_ignored(type, given, used, "plot.kb_bark")
   level <- check_number(level, 0, 1, open = TRUE)
   if (!is.null(n)) n <- check_size(n, 2, each = 3)
   switch(type,

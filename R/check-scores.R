@@ -381,21 +381,10 @@ score_classes <- function(fit, rows) {
 
 # Predictions of classes, as recorded, and of other families than gaussian
 predict_rows <- function(fit, rows, type, probs = NULL) {
-  if (inherits(fit, "kb_kgs")) {
-    complement <- check_complement(NULL, fit)
-    return(switch(type,
-      prob = kgs_probability(fit, rows$x, complement, recorded = TRUE),
-      log_score = kgs_log_score(fit, rows$x, rows$y, complement)
-    ))
-  }
-  predict <- if (is_multinomial(fit)) {
-    predict_fields
-  } else if (is_glm(fit)) {
-    function(...) predict_glm(..., probs = probs, times = NULL)
-  } else {
-    predict_classes
-  }
-  predict(fit, rows, type, interval = "none", level = 0.9, ndraws = NULL)
+  at <- list(type = type, interval = "none", probs = probs)
+  if (inherits(fit, "kb_kgs")) at$complement <- check_complement(NULL, fit)
+  rows["names"] <- list(NULL)
+  prediction_of(fit, rows, at)
 }
 
 # Summary ----------------------------------------------------------------------

@@ -178,7 +178,7 @@ refuse_unused_exposure_arguments <- function(type, given, ...) {
   f <- exposure_effects.kb_bark
   formals(f) <- formals(f)[used]
   check_no_dots(..., .fn = f)
-  refuse_ignored(type, "none", given, used, "exposure_effects")
+  refuse_ignored(type, given, used, "exposure_effects")
 }
 
 check_exposures <- function(fit, exposures, known) {

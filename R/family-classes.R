@@ -257,26 +257,6 @@ ordered_bands <- function(fit, x, pool, p, level) {
   out
 }
 
-#' The types of `predict_classes()` that are probabilities
-#' @param x Complete rows.
-#' @param put Puts results in the positions of complete rows.
-#' @noRd
-predict_ordered <- function(fit, rows, x, type, interval, level, pool, put) {
-  if (type == "log_score") {
-    return(put(ordered_log_score(fit, x, rows$y[rows$complete], pool)))
-  }
-  p <- ordered_probability(fit, x, pool)
-  if (type == "class") {
-    return(put(ordered_class(most_probable(p, fit$mould$levels), fit)))
-  }
-  if (interval != "credible") {
-    return(put(p))
-  }
-  bands <- ordered_bands(fit, x, pool, p, level)
-  flat <- put(matrix(bands, nrow(p)))
-  array(flat, c(nrow(flat), dim(bands)[-1]), dimnames(bands))
-}
-
 # Draws ------------------------------------------------------------------------
 
 #' Probabilities given draws of f, S x n x C

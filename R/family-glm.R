@@ -89,76 +89,54 @@ linear_mean <- function(fit) {
 
 # Predictions ------------------------------------------------------------------
 
-#' The value of `predict()`
-#' @param rows From `bark_rows()`.
-#' @param times Of `"survival"`.
-#' @noRd
-predict_glm <- function(fit, rows, type, interval, level, probs, ndraws,
-                        times) {
-  # Sums over classes given each draw serve all samplers.
-  if (is_ordered(fit)) {
-    return(predict_classes(fit, rows, type, interval, level, ndraws))
-  }
-  x <- rows$x[rows$complete, , drop = FALSE]
-  pool <- bark_pool(fit)
-  if (type == "draws") {
-    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
-    return(function_draws(fit, rows, pool, chosen))
-  }
-  if (type == "quantile") {
-    probs <- check_probs(probs)
-    if (interval == "none") interval <- "prediction"
-  }
-  if (type == "survival") times <- check_times(times)
-  none <- nrow(x) == 0
-  if (type == "log_score") {
-    if (none) {
-      return(rep(NA_real_, length(rows$complete)))
-    }
-    y <- pick_rows(rows$y, which(rows$complete))
-    check <- family_of(fit)$check_values
-    if (!is.null(check)) check(y, "newy")
-  }
+# Call f(draws, rows) on blocks of rows, with all draws of f, S x rows
+in_draw_blocks <- function(fit, at, f) {
   # Without rows the first one tells the shape.
-  if (none) x <- wide_x(fit, 1)
-  blocks <- lapply(row_blocks(x, length(pool$m)), function(at) {
-    f <- posterior_draws(fit, x[at, , drop = FALSE], pool, seq_along(pool$m))
-    if (type == "log_score") {
-      here <- list(y = pick_rows(y, at))
-      log_p <- family_of(fit)$log_lik(fit, f, here, pool, seq_along(pool$m))
-      return(column_log_means(log_p))
-    }
-    glm_block(fit, f, pool, type, interval, level, probs, times)
+  none <- nrow(at$x) == 0
+  x <- if (none) wide_x(fit, 1) else at$x
+  every <- seq_along(at$pool$m)
+  blocks <- lapply(row_blocks(x, length(every)), function(rows) {
+    f(posterior_draws(fit, x[rows, , drop = FALSE], at$pool, every), rows)
   })
   out <- do.call(if (is.matrix(blocks[[1]])) rbind else c, blocks)
-  if (none) out <- if (is.matrix(out)) out[0, , drop = FALSE] else out[0]
-  if (type == "quantile") colnames(out) <- paste0(100 * probs, "%")
-  out <- spread_rows(out, rows$complete)
-  if (type == "survival") {
-    return(as_survival(out, times))
+  if (none) pick_rows(out, integer()) else out
+}
+
+glm_values <- function(fit, at) {
+  in_draw_blocks(fit, at, function(f, rows) glm_block(fit, f, at))
+}
+
+glm_log_score <- function(fit, at) {
+  if (nrow(at$x) == 0) {
+    return(numeric())
   }
-  levels <- fit$mould$levels
-  switch(type,
-    class = most_probable(both_classes(out, levels), levels),
-    prob = both_classes(out, levels), out
-  )
+  check <- family_of(fit)$check_values
+  if (!is.null(check)) check(at$y, "newy")
+  in_draw_blocks(fit, at, function(f, rows) {
+    here <- list(y = pick_rows(at$y, rows))
+    column_log_means(
+      family_of(fit)$log_lik(fit, f, here, at$pool, seq_len(nrow(f)))
+    )
+  })
 }
 
 # Of some rows, given all draws f, S x n
-glm_block <- function(fit, f, pool, type, interval, level, probs, times) {
+glm_block <- function(fit, f, at) {
   family <- family_of(fit)
+  pool <- at$pool
+  type <- at$type
   if (type == "survival") {
-    return(survival_block(fit, f, pool, times, interval, level))
+    return(survival_block(fit, f, pool, at$times, at$interval, at$level))
   }
   value <- if (type == "link") f else family$expected(fit, f, pool, seq_len(nrow(f)))
   limits <- function(probs) {
-    if (interval == "prediction") {
+    if (at$interval == "prediction") {
       return(response_quantiles(fit, f, pool, probs))
     }
     column_quantiles(value, probs)
   }
   if (type == "quantile") {
-    return(limits(probs))
+    return(limits(at$probs))
   }
   # Times have no mean: the prior of f has heavy tails.
   mean <- if (isTRUE(family$logs) && type == "response") {
@@ -168,10 +146,10 @@ glm_block <- function(fit, f, pool, type, interval, level, probs, times) {
   } else {
     colMeans(value)
   }
-  if (interval == "none") {
+  if (at$interval == "none") {
     return(mean)
   }
-  ends <- limits(interval_ends(level))
+  ends <- limits(interval_ends(at$level))
   cbind(fit = mean, lwr = ends[, 1], upr = ends[, 2])
 }
 
@@ -225,7 +203,7 @@ check_times <- function(times) {
 }
 
 # Are quantiles of new responses defined?
-has_quantiles <- function(fit) "quantile" %in% family_of(fit)$types
+has_quantiles <- function(fit) "quantile" %in% names(prediction_types(fit))
 
 #' Quantiles of new responses: the least number whose posterior predictive
 #' distribution function reaches p

@@ -247,7 +247,7 @@ kbr_picture <- function(fit, newdata, type, columns, level, n, given) {
     joint = "n"
   )
   given <- c(level = given, n = !is.null(n))
-  refuse_ignored(type, "none", given, used, "plot.kb_kbr")
+  refuse_ignored(type, given, used, "plot.kb_kbr")
   most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
   here <- one_observation(fit, newdata)
   columns <- state_columns(fit, columns, most, type == "joint")

@@ -269,7 +269,7 @@ predict.kb_cond_embedding <- function(object, newdata = object$x,
   check_object(object)
   type <- check_choice(type, c("mean", "weights", "embedding"))
   refuse_ignored(
-    type, "none", c(f = !is.null(f)), if (type == "mean") "f", "cond_embedding"
+    type, c(f = !is.null(f)), if (type == "mean") "f", "cond_embedding"
   )
   newdata <- check_points_like(newdata, object$x)
   if (type == "mean") {

@@ -342,7 +342,7 @@ kgs_picture <- function(x, type, variable, complement, newdata, newy, level, n,
     reject = c("complement", "newdata", "newy"),
     f = c("level", "n")
   )
-  refuse_ignored(type, "none", c(
+  refuse_ignored(type, c(
     given,
     variable = !is.null(variable), newdata = !is.null(newdata),
     newy = !is.null(newy), n = !is.null(n)

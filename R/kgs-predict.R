@@ -57,50 +57,24 @@ predict.kb_kgs <- function(object, newdata,
                            ), complement = NULL, reject = NULL,
                            threshold = NULL, newy = NULL, ndraws = NULL, ...) {
   object <- checked_fit(object, ...)
-  type <- check_choice(type, kgs_types)
-  refuse_ignored(type, "none", c(
+  at <- list(
+    type = type, complement = check_complement(complement, object),
+    reject = reject, threshold = threshold, ndraws = ndraws
+  )
+  given <- c(
     complement = !missing(complement), reject = !is.null(reject),
     threshold = !is.null(threshold), newy = !is.null(newy),
     ndraws = !is.null(ndraws)
-  ), kgs_arguments(type), "predict.kb_kgs")
-  complement <- check_complement(complement, object)
-  rows <- prediction_rows(
-    object, newdata, newy, missing(newdata), type == "log_score"
   )
-  x <- rows$x[rows$complete, , drop = FALSE]
-  put <- function(out) name_rows(spread_rows(out, rows$complete), rows$names)
-  switch(type,
-    class = {
-      p <- kgs_probability(object, x, complement, recorded = FALSE)
-      put(decide(p, object$mould$levels, check_reject(reject, threshold)))
-    },
-    prob = put(kgs_probability(object, x, complement, recorded = TRUE)),
-    true_prob = put(kgs_probability(object, x, complement, recorded = FALSE)),
-    vote = put(kgs_votes(object, x)),
-    bpm = put(most_probable(bayes_point_link(object, x), object$mould$levels)),
-    link = put(drop_one(bayes_point_link(object, x))),
-    draws = kgs_draws_at(object, x, rows$complete, ndraws),
-    log_score = put(kgs_log_score(
-      object, x, rows$y[rows$complete], complement
-    ))
-  )
+  training <- missing(newdata)
+  predict_asked(object, at, given, training, "predict.kb_kgs", function(scored) {
+    prediction_rows(object, newdata, newy, training, scored)
+  })
 }
 
 # NULL: where f has no noise, without which votes are overconfident
 check_complement <- function(complement, fit) {
   if (is.null(complement)) !is_noisy(fit$settings) else check_flag(complement)
-}
-
-kgs_types <- c(
-  "class", "prob", "true_prob", "vote", "bpm", "link", "draws", "log_score"
-)
-
-kgs_arguments <- function(type) {
-  c(
-    if (type %in% c("class", "prob", "true_prob", "log_score")) "complement",
-    if (type == "class") c("reject", "threshold"),
-    if (type == "log_score") "newy", if (type == "draws") "ndraws"
-  )
 }
 
 # Functions --------------------------------------------------------------------

@@ -30,55 +30,7 @@ has_student_noise <- function(df) !identical(df, Inf)
 #' @export
 noise_df.default <- function(fit, pool) Inf
 
-# Types ----------------------------------------------------------------------
-
-check_prediction_type <- function(fit, type) {
-  types <- family_of(fit)$types
-  if (has_mixed(fit)) types <- c(types, "terms")
-  if (has_varying_noise(fit)) types <- c(types, "sigma")
-  if (is.null(type)) types[[1]] else check_choice(type, types)
-}
-
-# The arguments that a type uses
-prediction_arguments <- function(fit, type, interval) {
-  if (type %in% c("terms", "sigma")) {
-    return(if (interval != "prediction") "interval")
-  }
-  # A prediction interval needs quantiles of new responses.
-  banded <- if (interval != "prediction") "interval"
-  list(
-    prob = banded, link = banded, survival = c(banded, "times"),
-    response = if (has_quantiles(fit)) "interval" else banded,
-    quantile = c("interval", "probs"), draws = "ndraws", log_score = "newy"
-  )[[type]]
-}
-
 # Regression -------------------------------------------------------------------
-
-#' The value of `predict()` for a numeric response
-#' @param rows From `prediction_rows()`.
-#' @noRd
-predict_regression <- function(fit, rows, type, interval, level, probs,
-                               ndraws) {
-  x <- rows$x[rows$complete, , drop = FALSE]
-  w <- rows$weights[rows$complete]
-  pool <- posterior_pool(fit)
-  out <- switch(type,
-    response = regression_response(fit, x, interval, level, pool, w),
-    quantile = regression_quantiles(
-      fit, x, check_probs(probs),
-      if (interval == "none") "prediction" else interval, pool, w
-    ),
-    draws = t(posterior_draws(
-      fit, x, pool,
-      equal_weight_draws(fit, pool, check_ndraws(ndraws))
-    )),
-    log_score = regression_log_score(fit, x, rows$y[rows$complete], pool, w)
-  )
-  if (type == "quantile") colnames(out) <- paste0(100 * probs, "%")
-  out <- spread_rows(out, rows$complete)
-  if (type == "draws") t(out) else out
-}
 
 regression_response <- function(fit, x, interval, level, pool,
                                 weights = NULL) {
@@ -296,6 +248,11 @@ spread_rows <- function(out, complete) {
   if (all(complete)) {
     return(out)
   }
+  size <- dim(out)
+  if (length(size) > 2) {
+    flat <- spread_rows(matrix(out, size[[1]]), complete)
+    return(array(flat, c(nrow(flat), size[-1]), c(list(NULL), dimnames(out)[-1])))
+  }
   at <- cumsum(complete)
   at[!complete] <- NA
   if (is.matrix(out)) out[at, , drop = FALSE] else out[at]
@@ -328,49 +285,21 @@ in_blocks <- function(fit, x, pool, f) {
 #' @param given Named: did the caller give the argument?
 #' @param used The arguments that this type uses.
 #' @param page The help page.
-#' @param fit The fit, where `interval` is among the arguments.
+#' @param with,note,hint Further words: of the settings, after them, and on what to
+#'   do in place of the arguments that are used.
 #' @noRd
-refuse_ignored <- function(type, interval, given, used, page, fit = NULL) {
-  limits <- "interval" %in% used && !"probs" %in% used
-  if (limits && interval != "none") used <- c(used, "level")
+refuse_ignored <- function(type, given, used, page, with = NULL, note = NULL,
+                           hint = NULL) {
   ignored <- setdiff(names(given)[given], used)
-  if (length(ignored) > 0) {
-    setting <- paste0('type = "', type, '"')
-    if (limits) {
-      setting <- paste0(setting, ', interval = "', interval, '"')
-    }
-    default <- !is.null(fit) && type == family_of(fit)$types[[1]]
-    kb_abort(c(
-      "{.arg {ignored}} would have no effect with {.code {setting}}{
-       if (default) ', the default'}.",
-      i = if ("interval" %in% ignored) {
-        interval_hint(fit, interval)
-      } else if (length(used) > 0) {
-        "It uses {.arg {used}}."
-      },
-      i = "See {.code ?{page}} for the arguments of each {.arg type}."
-    ), "argument", argument = ignored)
+  if (length(ignored) == 0) {
+    return(invisible())
   }
-}
-
-# The default `type` of classes has no interval, and users need not give it
-interval_hint <- function(fit, interval) {
-  types <- banded_types(fit, interval)
-  if (length(types) == 0) {
-    interval <- "credible"
-    types <- banded_types(fit, interval)
-  }
-  cli::format_inline(
-    "Here {.code interval = \"{interval}\"} needs {.arg type}
-     {.or {.val {types}}}."
-  )
-}
-
-# The types with intervals of this kind
-banded_types <- function(fit, interval) {
-  Filter(function(type) {
-    "interval" %in% prediction_arguments(fit, type, interval)
-  }, family_of(fit)$types)
+  setting <- paste0('type = "', type, '"', with)
+  if (is.null(hint) && length(used) > 0) hint <- "It uses {.arg {used}}."
+  kb_abort(c(
+    "{.arg {ignored}} would have no effect with {.code {setting}}{note}.",
+    i = hint, i = "See {.code ?{page}} for the arguments of each {.arg type}."
+  ), "argument", argument = ignored)
 }
 
 check_probs <- function(probs) {
@@ -400,42 +329,16 @@ most_probable <- function(p, levels) {
   factor(levels[best], levels)
 }
 
-#' The value of `predict()` for two classes, or ordered classes
-#' @param rows From `prediction_rows()`.
-#' @noRd
-predict_classes <- function(fit, rows, type, interval, level, ndraws) {
-  x <- rows$x[rows$complete, , drop = FALSE]
-  pool <- posterior_pool(fit)
-  put <- function(out) spread_rows(out, rows$complete)
-  if (type == "draws") {
-    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
-    return(function_draws(fit, rows, pool, chosen))
+# With limits, the probability of the second class
+probit_response <- function(fit, at) {
+  p <- class_probability(fit, at$x, at$pool)
+  if (at$interval == "none") {
+    return(p)
   }
-  if (type == "link") {
-    return(put(regression_response(fit, x, interval, level, pool)))
-  }
-  if (is_ordered(fit)) {
-    return(predict_ordered(fit, rows, x, type, interval, level, pool, put))
-  }
-  if (type == "log_score") {
-    signs <- class_signs(rows$y[rows$complete])
-    return(put(class_log_score(fit, x, signs, pool)))
-  }
-  p <- class_probability(fit, x, pool)
-  levels <- fit$mould$levels
-  if (type == "class") {
-    return(put(most_probable(both_classes(p, levels), levels)))
-  }
-  if (interval == "credible") {
-    limits <- regression_quantiles(
-      fit, x, interval_ends(level), "credible", pool
-    )
-    p <- cbind(fit = p, lwr = stats::pnorm(limits[, 1]),
-      upr = stats::pnorm(limits[, 2])
-    )
-  }
-  p <- put(p)
-  if (type == "prob") both_classes(p, levels) else p
+  limits <- regression_quantiles(
+    fit, at$x, interval_ends(at$level), "credible", at$pool
+  )
+  cbind(fit = p, lwr = stats::pnorm(limits[, 1]), upr = stats::pnorm(limits[, 2]))
 }
 
 # Posterior predictive probability of the second class

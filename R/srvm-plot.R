@@ -58,7 +58,7 @@ srvm_picture <- function(x, type, level, n, given) {
   x <- checked_fit(x)
   type <- check_srvm_plot(x, type)
   refuse_ignored(
-    type, "none", c(level = given, n = !is.null(n)),
+    type, c(level = given, n = !is.null(n)),
     if (type == "fit") c("level", "n"), "plot.kb_srvm"
   )
   level <- check_number(level, 0, 1, open = TRUE)

@@ -388,27 +388,17 @@ predict.kb_srvm <- function(object, newdata,
                             newy = NULL, ndraws = NULL, weights = NULL,
                             offset = NULL, ...) {
   object <- checked_fit(object, ...)
-  type <- check_prediction_type(object, type)
-  interval <- check_choice(interval, c("none", "credible", "prediction"))
-  used <- bark_arguments(object, type, interval)
-  refuse_ignored(type, interval, c(
-    interval = interval != "none", level = !missing(level),
-    probs = !missing(probs), newy = !is.null(newy), ndraws = !is.null(ndraws),
-    weights = !is.null(weights)
-  ), used, "predict.kb_srvm", object)
-  tell_weights(object, used, missing(newdata), weights)
-  level <- check_number(level, 0, 1, open = TRUE)
-  mixed <- check_new_mixed(object, NULL, NULL, offset)
-  rows <- prediction_rows(
-    object, newdata, newy, missing(newdata), type == "log_score", weights,
-    mixed
+  at <- list(
+    type = type, interval = interval, level = level, probs = probs,
+    ndraws = ndraws, weights = weights
   )
-  if (is_probit(object)) {
-    out <- predict_classes(object, rows, type, interval, level, ndraws)
-  } else {
-    out <- predict_regression(
-      object, rows, type, interval, level, probs, ndraws
-    )
-  }
-  name_predictions(out, type, rows$names)
+  given <- c(
+    level = !missing(level), probs = !missing(probs), newy = !is.null(newy),
+    ndraws = !is.null(ndraws), weights = !is.null(weights)
+  )
+  training <- missing(newdata)
+  predict_asked(object, at, given, training, "predict.kb_srvm", function(scored) {
+    mixed <- check_new_mixed(object, NULL, NULL, offset)
+    prediction_rows(object, newdata, newy, training, scored, weights, mixed)
+  })
 }

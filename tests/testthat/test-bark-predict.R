@@ -160,12 +160,12 @@ registerS3method("posterior_moments", "kb_known", function(fit, x, pool) {
 test_that("the class follows the probability, not the mean of f", {
   # The mean of f, 0.2 * 9 - 0.8 * 0.5, is positive.
   fit <- known(c(9, -0.5), c(0.2, 0.8))
-  rows <- list(x = matrix(0, 1, 3), complete = TRUE, y = factor("down",
-    c("down", "up")
-  ))
-  ask <- function(type) {
-    predict_classes(fit, rows, type, "none", 0.9, NULL)
-  }
+  levels <- c("down", "up")
+  at <- list(
+    x = matrix(0, 1, 3), y = factor("down", levels), pool = posterior_pool(fit),
+    levels = levels, interval = "none"
+  )
+  ask <- function(type) probit_types[[type]]$predict(fit, at)
   p <- 0.2 + 0.8 * stats::pnorm(-0.5)
   expect_equal(ask("prob"), cbind(down = 1 - p, up = p))
   expect_identical(as.character(ask("class")), "down")
