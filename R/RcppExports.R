@@ -37,12 +37,8 @@ camera_rays_cpp <- function(rotations, room, side) {
     .Call(`_kernelbayes_camera_rays_cpp`, rotations, room, side)
 }
 
-features_gram_cpp <- function(features, weights) {
-    .Call(`_kernelbayes_features_gram_cpp`, features, weights)
-}
-
-features_cross_cpp <- function(left, right, weights) {
-    .Call(`_kernelbayes_features_cross_cpp`, left, right, weights)
+crossprod_cpp <- function(x, y = NULL, weights = NULL) {
+    .Call(`_kernelbayes_crossprod_cpp`, x, y, weights)
 }
 
 features_mass_cpp <- function(features, weights) {
@@ -65,60 +61,32 @@ kbr_gain_cpp <- function(gram, delta, squared) {
     .Call(`_kernelbayes_kbr_gain_cpp`, gram, delta, squared)
 }
 
-third_moments_cpp <- function(left, right) {
-    .Call(`_kernelbayes_third_moments_cpp`, left, right)
-}
-
-hmm_update_cpp <- function(p, b, c, phi, delta, squared) {
-    .Call(`_kernelbayes_hmm_update_cpp`, p, b, c, phi, delta, squared)
+hmm_update_cpp <- function(p, b, c, phi, delta, squared, normalised) {
+    .Call(`_kernelbayes_hmm_update_cpp`, p, b, c, phi, delta, squared, normalised)
 }
 
 hmm_update_by_moments_cpp <- function(t, u, v, c, phi, delta) {
     .Call(`_kernelbayes_hmm_update_by_moments_cpp`, t, u, v, c, phi, delta)
 }
 
-hmm_backward_cpp <- function(p, n, e, phi, delta, squared) {
-    .Call(`_kernelbayes_hmm_backward_cpp`, p, n, e, phi, delta, squared)
-}
-
 hmm_correct_cpp <- function(p, n, s, w, change, delta) {
     .Call(`_kernelbayes_hmm_correct_cpp`, p, n, s, w, change, delta)
 }
 
-rotation_minus_cpp <- function(a, b) {
-    .Call(`_kernelbayes_rotation_minus_cpp`, a, b)
-}
-
-rotation_plus_cpp <- function(b, v) {
-    .Call(`_kernelbayes_rotation_plus_cpp`, b, v)
+rotation_cpp <- function(b, to) {
+    .Call(`_kernelbayes_rotation_cpp`, b, to)
 }
 
 kernel_matrix_cpp <- function(kernel, x, y) {
     .Call(`_kernelbayes_kernel_matrix_cpp`, kernel, x, y)
 }
 
-kernel_gram_cpp <- function(kernel, x) {
-    .Call(`_kernelbayes_kernel_gram_cpp`, kernel, x)
-}
-
 kernel_diagonal_cpp <- function(kernel, x) {
     .Call(`_kernelbayes_kernel_diagonal_cpp`, kernel, x)
 }
 
-median_distance_cpp <- function(x) {
-    .Call(`_kernelbayes_median_distance_cpp`, x)
-}
-
 incomplete_cholesky_cpp <- function(kernel, x, rank, tol) {
     .Call(`_kernelbayes_incomplete_cholesky_cpp`, kernel, x, rank, tol)
-}
-
-incomplete_cholesky_gram_cpp <- function(gram, x, rank, tol) {
-    .Call(`_kernelbayes_incomplete_cholesky_gram_cpp`, gram, x, rank, tol)
-}
-
-asymmetry_cpp <- function(gram) {
-    .Call(`_kernelbayes_asymmetry_cpp`, gram)
 }
 
 incomplete_cholesky_features_cpp <- function(kernel, pivot_points, pivot_factor, z) {

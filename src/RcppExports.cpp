@@ -132,26 +132,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// features_gram_cpp
-Eigen::MatrixXd features_gram_cpp(const Eigen::Map<Eigen::MatrixXd>& features, const Rcpp::Nullable<Rcpp::NumericVector>& weights);
-RcppExport SEXP _kernelbayes_features_gram_cpp(SEXP featuresSEXP, SEXP weightsSEXP) {
+// crossprod_cpp
+Eigen::MatrixXd crossprod_cpp(const Eigen::Map<Eigen::MatrixXd>& x, const Rcpp::Nullable<Rcpp::NumericMatrix>& y, const Rcpp::Nullable<Rcpp::NumericVector>& weights);
+RcppExport SEXP _kernelbayes_crossprod_cpp(SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type y(ySEXP);
     Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericVector>& >::type weights(weightsSEXP);
-    rcpp_result_gen = Rcpp::wrap(features_gram_cpp(features, weights));
-    return rcpp_result_gen;
-END_RCPP
-}
-// features_cross_cpp
-Eigen::MatrixXd features_cross_cpp(const Eigen::Map<Eigen::MatrixXd>& left, const Eigen::Map<Eigen::MatrixXd>& right, const Eigen::VectorXd& weights);
-RcppExport SEXP _kernelbayes_features_cross_cpp(SEXP leftSEXP, SEXP rightSEXP, SEXP weightsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type left(leftSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type right(rightSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    rcpp_result_gen = Rcpp::wrap(features_cross_cpp(left, right, weights));
+    rcpp_result_gen = Rcpp::wrap(crossprod_cpp(x, y, weights));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -212,20 +201,9 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// third_moments_cpp
-Eigen::MatrixXd third_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& left, const Eigen::Map<Eigen::MatrixXd>& right);
-RcppExport SEXP _kernelbayes_third_moments_cpp(SEXP leftSEXP, SEXP rightSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type left(leftSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type right(rightSEXP);
-    rcpp_result_gen = Rcpp::wrap(third_moments_cpp(left, right));
-    return rcpp_result_gen;
-END_RCPP
-}
 // hmm_update_cpp
-Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::VectorXd& c, const Eigen::VectorXd& phi, double delta, bool squared);
-RcppExport SEXP _kernelbayes_hmm_update_cpp(SEXP pSEXP, SEXP bSEXP, SEXP cSEXP, SEXP phiSEXP, SEXP deltaSEXP, SEXP squaredSEXP) {
+Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::VectorXd& c, const Eigen::VectorXd& phi, double delta, bool squared, bool normalised);
+RcppExport SEXP _kernelbayes_hmm_update_cpp(SEXP pSEXP, SEXP bSEXP, SEXP cSEXP, SEXP phiSEXP, SEXP deltaSEXP, SEXP squaredSEXP, SEXP normalisedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type p(pSEXP);
@@ -234,7 +212,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type phi(phiSEXP);
     Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
     Rcpp::traits::input_parameter< bool >::type squared(squaredSEXP);
-    rcpp_result_gen = Rcpp::wrap(hmm_update_cpp(p, b, c, phi, delta, squared));
+    Rcpp::traits::input_parameter< bool >::type normalised(normalisedSEXP);
+    rcpp_result_gen = Rcpp::wrap(hmm_update_cpp(p, b, c, phi, delta, squared, normalised));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -253,21 +232,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// hmm_backward_cpp
-Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& n, const Eigen::VectorXd& e, const Eigen::VectorXd& phi, double delta, bool squared);
-RcppExport SEXP _kernelbayes_hmm_backward_cpp(SEXP pSEXP, SEXP nSEXP, SEXP eSEXP, SEXP phiSEXP, SEXP deltaSEXP, SEXP squaredSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type p(pSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type n(nSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type e(eSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type phi(phiSEXP);
-    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
-    Rcpp::traits::input_parameter< bool >::type squared(squaredSEXP);
-    rcpp_result_gen = Rcpp::wrap(hmm_backward_cpp(p, n, e, phi, delta, squared));
-    return rcpp_result_gen;
-END_RCPP
-}
 // hmm_correct_cpp
 Rcpp::List hmm_correct_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& n, const Eigen::VectorXd& s, const Eigen::VectorXd& w, const Eigen::VectorXd& change, double delta);
 RcppExport SEXP _kernelbayes_hmm_correct_cpp(SEXP pSEXP, SEXP nSEXP, SEXP sSEXP, SEXP wSEXP, SEXP changeSEXP, SEXP deltaSEXP) {
@@ -283,48 +247,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// rotation_minus_cpp
-Eigen::MatrixXd rotation_minus_cpp(const Eigen::Map<Eigen::MatrixXd>& a, const Eigen::Map<Eigen::MatrixXd>& b);
-RcppExport SEXP _kernelbayes_rotation_minus_cpp(SEXP aSEXP, SEXP bSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type a(aSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type b(bSEXP);
-    rcpp_result_gen = Rcpp::wrap(rotation_minus_cpp(a, b));
-    return rcpp_result_gen;
-END_RCPP
-}
-// rotation_plus_cpp
-Eigen::MatrixXd rotation_plus_cpp(const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::Map<Eigen::MatrixXd>& v);
-RcppExport SEXP _kernelbayes_rotation_plus_cpp(SEXP bSEXP, SEXP vSEXP) {
+// rotation_cpp
+Eigen::MatrixXd rotation_cpp(const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::Map<Eigen::MatrixXd>& to);
+RcppExport SEXP _kernelbayes_rotation_cpp(SEXP bSEXP, SEXP toSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type b(bSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type v(vSEXP);
-    rcpp_result_gen = Rcpp::wrap(rotation_plus_cpp(b, v));
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type to(toSEXP);
+    rcpp_result_gen = Rcpp::wrap(rotation_cpp(b, to));
     return rcpp_result_gen;
 END_RCPP
 }
 // kernel_matrix_cpp
-Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, const Eigen::Map<Eigen::MatrixXd>& y);
+Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, const Rcpp::Nullable<Rcpp::NumericMatrix>& y);
 RcppExport SEXP _kernelbayes_kernel_matrix_cpp(SEXP kernelSEXP, SEXP xSEXP, SEXP ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::List& >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type y(ySEXP);
     rcpp_result_gen = Rcpp::wrap(kernel_matrix_cpp(kernel, x, y));
-    return rcpp_result_gen;
-END_RCPP
-}
-// kernel_gram_cpp
-Rcpp::NumericMatrix kernel_gram_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x);
-RcppExport SEXP _kernelbayes_kernel_gram_cpp(SEXP kernelSEXP, SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(kernel_gram_cpp(kernel, x));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -339,49 +281,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// median_distance_cpp
-double median_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& x);
-RcppExport SEXP _kernelbayes_median_distance_cpp(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(median_distance_cpp(x));
-    return rcpp_result_gen;
-END_RCPP
-}
 // incomplete_cholesky_cpp
-Rcpp::List incomplete_cholesky_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, int rank, double tol);
+Rcpp::List incomplete_cholesky_cpp(SEXP kernel, const Rcpp::Nullable<Rcpp::NumericMatrix>& x, int rank, double tol);
 RcppExport SEXP _kernelbayes_incomplete_cholesky_cpp(SEXP kernelSEXP, SEXP xSEXP, SEXP rankSEXP, SEXP tolSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
-    rcpp_result_gen = Rcpp::wrap(incomplete_cholesky_cpp(kernel, x, rank, tol));
-    return rcpp_result_gen;
-END_RCPP
-}
-// incomplete_cholesky_gram_cpp
-Rcpp::List incomplete_cholesky_gram_cpp(const Eigen::Map<Eigen::MatrixXd>& gram, const Rcpp::Nullable<Rcpp::NumericMatrix>& x, int rank, double tol);
-RcppExport SEXP _kernelbayes_incomplete_cholesky_gram_cpp(SEXP gramSEXP, SEXP xSEXP, SEXP rankSEXP, SEXP tolSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type gram(gramSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
-    rcpp_result_gen = Rcpp::wrap(incomplete_cholesky_gram_cpp(gram, x, rank, tol));
-    return rcpp_result_gen;
-END_RCPP
-}
-// asymmetry_cpp
-double asymmetry_cpp(const Eigen::Map<Eigen::MatrixXd>& gram);
-RcppExport SEXP _kernelbayes_asymmetry_cpp(SEXP gramSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type gram(gramSEXP);
-    rcpp_result_gen = Rcpp::wrap(asymmetry_cpp(gram));
+    rcpp_result_gen = Rcpp::wrap(incomplete_cholesky_cpp(kernel, x, rank, tol));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -825,27 +734,19 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 7},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 7},
     {"_kernelbayes_camera_rays_cpp", (DL_FUNC) &_kernelbayes_camera_rays_cpp, 3},
-    {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
-    {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
+    {"_kernelbayes_crossprod_cpp", (DL_FUNC) &_kernelbayes_crossprod_cpp, 3},
     {"_kernelbayes_features_mass_cpp", (DL_FUNC) &_kernelbayes_features_mass_cpp, 2},
     {"_kernelbayes_ridge_coefficients_cpp", (DL_FUNC) &_kernelbayes_ridge_coefficients_cpp, 3},
     {"_kernelbayes_kbr_probability_cpp", (DL_FUNC) &_kernelbayes_kbr_probability_cpp, 3},
     {"_kernelbayes_isotonic_cpp", (DL_FUNC) &_kernelbayes_isotonic_cpp, 1},
     {"_kernelbayes_kbr_gain_cpp", (DL_FUNC) &_kernelbayes_kbr_gain_cpp, 3},
-    {"_kernelbayes_third_moments_cpp", (DL_FUNC) &_kernelbayes_third_moments_cpp, 2},
-    {"_kernelbayes_hmm_update_cpp", (DL_FUNC) &_kernelbayes_hmm_update_cpp, 6},
+    {"_kernelbayes_hmm_update_cpp", (DL_FUNC) &_kernelbayes_hmm_update_cpp, 7},
     {"_kernelbayes_hmm_update_by_moments_cpp", (DL_FUNC) &_kernelbayes_hmm_update_by_moments_cpp, 6},
-    {"_kernelbayes_hmm_backward_cpp", (DL_FUNC) &_kernelbayes_hmm_backward_cpp, 6},
     {"_kernelbayes_hmm_correct_cpp", (DL_FUNC) &_kernelbayes_hmm_correct_cpp, 6},
-    {"_kernelbayes_rotation_minus_cpp", (DL_FUNC) &_kernelbayes_rotation_minus_cpp, 2},
-    {"_kernelbayes_rotation_plus_cpp", (DL_FUNC) &_kernelbayes_rotation_plus_cpp, 2},
+    {"_kernelbayes_rotation_cpp", (DL_FUNC) &_kernelbayes_rotation_cpp, 2},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
-    {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},
-    {"_kernelbayes_median_distance_cpp", (DL_FUNC) &_kernelbayes_median_distance_cpp, 1},
     {"_kernelbayes_incomplete_cholesky_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_cpp, 4},
-    {"_kernelbayes_incomplete_cholesky_gram_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_gram_cpp, 4},
-    {"_kernelbayes_asymmetry_cpp", (DL_FUNC) &_kernelbayes_asymmetry_cpp, 1},
     {"_kernelbayes_incomplete_cholesky_features_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_features_cpp, 4},
     {"_kernelbayes_kgs_open_cpp", (DL_FUNC) &_kernelbayes_kgs_open_cpp, 3},
     {"_kernelbayes_kgs_sites_cpp", (DL_FUNC) &_kernelbayes_kgs_sites_cpp, 3},
