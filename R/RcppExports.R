@@ -5,16 +5,8 @@ bark_open_cpp <- function(config, x, y, weights, state) {
     .Call(`_kernelbayes_bark_open_cpp`, config, x, y, weights, state)
 }
 
-bark_fields_open_cpp <- function(config, x, labels, weights, state) {
-    .Call(`_kernelbayes_bark_fields_open_cpp`, config, x, labels, weights, state)
-}
-
-bark_class_probability_cpp <- function(mean, variance) {
-    .Call(`_kernelbayes_bark_class_probability_cpp`, mean, variance)
-}
-
-bark_class_draws_cpp <- function(f) {
-    .Call(`_kernelbayes_bark_class_draws_cpp`, f)
+bark_class_probability_cpp <- function(mean, variance, averaged) {
+    .Call(`_kernelbayes_bark_class_probability_cpp`, mean, variance, averaged)
 }
 
 bark_class_log_probability_cpp <- function(mean, variance, labels) {
@@ -23,10 +15,6 @@ bark_class_log_probability_cpp <- function(mean, variance, labels) {
 
 bark_values_cpp <- function(draws, x, train, what, chosen) {
     .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen)
-}
-
-bark_partial_projected_cpp <- function(draws, points, varied, rows, x, what, chosen) {
-    .Call(`_kernelbayes_bark_partial_projected_cpp`, draws, points, varied, rows, x, what, chosen)
 }
 
 bark_partial_cpp <- function(draws, points, varied, rows, x, what, chosen) {
@@ -133,24 +121,12 @@ mixing_cpp <- function(draws, chains, scores) {
     .Call(`_kernelbayes_mixing_cpp`, draws, chains, scores)
 }
 
-mean_size_cpp <- function(draws, chains) {
-    .Call(`_kernelbayes_mean_size_cpp`, draws, chains)
+mixture_quantiles_cpp <- function(means, variances, noise, weights, df, probabilities) {
+    .Call(`_kernelbayes_mixture_quantiles_cpp`, means, variances, noise, weights, df, probabilities)
 }
 
-mixture_quantiles_cpp <- function(means, variances, weights, probabilities, z) {
-    .Call(`_kernelbayes_mixture_quantiles_cpp`, means, variances, weights, probabilities, z)
-}
-
-mixture_log_density_cpp <- function(means, variances, weights, y) {
-    .Call(`_kernelbayes_mixture_log_density_cpp`, means, variances, weights, y)
-}
-
-student_quantiles_cpp <- function(means, variances, noise, weights, df, probabilities) {
-    .Call(`_kernelbayes_student_quantiles_cpp`, means, variances, noise, weights, df, probabilities)
-}
-
-student_log_density_cpp <- function(means, variances, noise, weights, df, y) {
-    .Call(`_kernelbayes_student_log_density_cpp`, means, variances, noise, weights, df, y)
+mixture_log_density_cpp <- function(means, variances, noise, weights, df, y) {
+    .Call(`_kernelbayes_mixture_log_density_cpp`, means, variances, noise, weights, df, y)
 }
 
 mixture_crps_cpp <- function(means, variances, noise, weights, df, y) {

@@ -14,51 +14,28 @@ Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
 // bark_open_cpp
-SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
+SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, SEXP y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
 RcppExport SEXP _kernelbayes_bark_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stateSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_open_cpp(config, x, y, weights, state));
     return rcpp_result_gen;
 END_RCPP
 }
-// bark_fields_open_cpp
-SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const std::vector<int>& labels, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
-RcppExport SEXP _kernelbayes_bark_fields_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP labelsSEXP, SEXP weightsSEXP, SEXP stateSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_open_cpp(config, x, labels, weights, state));
-    return rcpp_result_gen;
-END_RCPP
-}
 // bark_class_probability_cpp
-Eigen::MatrixXd bark_class_probability_cpp(const Rcpp::List& mean, const Rcpp::List& variance);
-RcppExport SEXP _kernelbayes_bark_class_probability_cpp(SEXP meanSEXP, SEXP varianceSEXP) {
+Rcpp::NumericVector bark_class_probability_cpp(const Rcpp::List& mean, const Rcpp::List& variance, bool averaged);
+RcppExport SEXP _kernelbayes_bark_class_probability_cpp(SEXP meanSEXP, SEXP varianceSEXP, SEXP averagedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::List& >::type mean(meanSEXP);
     Rcpp::traits::input_parameter< const Rcpp::List& >::type variance(varianceSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_class_probability_cpp(mean, variance));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_class_draws_cpp
-Rcpp::NumericVector bark_class_draws_cpp(const Rcpp::List& f);
-RcppExport SEXP _kernelbayes_bark_class_draws_cpp(SEXP fSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type f(fSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_class_draws_cpp(f));
+    Rcpp::traits::input_parameter< bool >::type averaged(averagedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_class_probability_cpp(mean, variance, averaged));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -85,22 +62,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
     Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_values_cpp(draws, x, train, what, chosen));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_partial_projected_cpp
-Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& points, const Rcpp::IntegerVector& varied, const Eigen::MatrixXd& rows, const Eigen::MatrixXd& x, const std::string& what, const Rcpp::IntegerVector& chosen);
-RcppExport SEXP _kernelbayes_bark_partial_projected_cpp(SEXP drawsSEXP, SEXP pointsSEXP, SEXP variedSEXP, SEXP rowsSEXP, SEXP xSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type draws(drawsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type points(pointsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type varied(variedSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_partial_projected_cpp(draws, points, varied, rows, x, what, chosen));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -418,93 +379,55 @@ BEGIN_RCPP
 END_RCPP
 }
 // mixing_cpp
-Rcpp::NumericMatrix mixing_cpp(const Rcpp::NumericMatrix& draws, int chains, const std::vector<double>& scores);
+Rcpp::NumericMatrix mixing_cpp(const Rcpp::NumericMatrix& draws, int chains, const Rcpp::Nullable<Rcpp::NumericVector>& scores);
 RcppExport SEXP _kernelbayes_mixing_cpp(SEXP drawsSEXP, SEXP chainsSEXP, SEXP scoresSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< int >::type chains(chainsSEXP);
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type scores(scoresSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericVector>& >::type scores(scoresSEXP);
     rcpp_result_gen = Rcpp::wrap(mixing_cpp(draws, chains, scores));
     return rcpp_result_gen;
 END_RCPP
 }
-// mean_size_cpp
-Rcpp::NumericVector mean_size_cpp(const Rcpp::NumericMatrix& draws, int chains);
-RcppExport SEXP _kernelbayes_mean_size_cpp(SEXP drawsSEXP, SEXP chainsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type draws(drawsSEXP);
-    Rcpp::traits::input_parameter< int >::type chains(chainsSEXP);
-    rcpp_result_gen = Rcpp::wrap(mean_size_cpp(draws, chains));
-    return rcpp_result_gen;
-END_RCPP
-}
 // mixture_quantiles_cpp
-Eigen::MatrixXd mixture_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& weights, const Eigen::VectorXd& probabilities, const Eigen::VectorXd& z);
-RcppExport SEXP _kernelbayes_mixture_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP weightsSEXP, SEXP probabilitiesSEXP, SEXP zSEXP) {
+Eigen::MatrixXd mixture_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Rcpp::Nullable<Rcpp::NumericMatrix>& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& probabilities);
+RcppExport SEXP _kernelbayes_mixture_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP probabilitiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type probabilities(probabilitiesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type z(zSEXP);
-    rcpp_result_gen = Rcpp::wrap(mixture_quantiles_cpp(means, variances, weights, probabilities, z));
+    rcpp_result_gen = Rcpp::wrap(mixture_quantiles_cpp(means, variances, noise, weights, df, probabilities));
     return rcpp_result_gen;
 END_RCPP
 }
 // mixture_log_density_cpp
-Eigen::VectorXd mixture_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& weights, const Eigen::VectorXd& y);
-RcppExport SEXP _kernelbayes_mixture_log_density_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP weightsSEXP, SEXP ySEXP) {
+Eigen::VectorXd mixture_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Rcpp::Nullable<Rcpp::NumericMatrix>& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
+RcppExport SEXP _kernelbayes_mixture_log_density_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    rcpp_result_gen = Rcpp::wrap(mixture_log_density_cpp(means, variances, weights, y));
-    return rcpp_result_gen;
-END_RCPP
-}
-// student_quantiles_cpp
-Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::MatrixXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& probabilities);
-RcppExport SEXP _kernelbayes_student_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP probabilitiesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type probabilities(probabilitiesSEXP);
-    rcpp_result_gen = Rcpp::wrap(student_quantiles_cpp(means, variances, noise, weights, df, probabilities));
-    return rcpp_result_gen;
-END_RCPP
-}
-// student_log_density_cpp
-Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::MatrixXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
-RcppExport SEXP _kernelbayes_student_log_density_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP ySEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    rcpp_result_gen = Rcpp::wrap(student_log_density_cpp(means, variances, noise, weights, df, y));
+    rcpp_result_gen = Rcpp::wrap(mixture_log_density_cpp(means, variances, noise, weights, df, y));
     return rcpp_result_gen;
 END_RCPP
 }
 // mixture_crps_cpp
-Eigen::MatrixXd mixture_crps_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::MatrixXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
+Eigen::MatrixXd mixture_crps_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Rcpp::Nullable<Rcpp::NumericMatrix>& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
 RcppExport SEXP _kernelbayes_mixture_crps_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
@@ -726,12 +649,9 @@ END_RCPP
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_open_cpp", (DL_FUNC) &_kernelbayes_bark_open_cpp, 5},
-    {"_kernelbayes_bark_fields_open_cpp", (DL_FUNC) &_kernelbayes_bark_fields_open_cpp, 5},
-    {"_kernelbayes_bark_class_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_probability_cpp, 2},
-    {"_kernelbayes_bark_class_draws_cpp", (DL_FUNC) &_kernelbayes_bark_class_draws_cpp, 1},
+    {"_kernelbayes_bark_class_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_probability_cpp, 3},
     {"_kernelbayes_bark_class_log_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_log_probability_cpp, 3},
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
-    {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 7},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 7},
     {"_kernelbayes_camera_rays_cpp", (DL_FUNC) &_kernelbayes_camera_rays_cpp, 3},
     {"_kernelbayes_crossprod_cpp", (DL_FUNC) &_kernelbayes_crossprod_cpp, 3},
@@ -758,11 +678,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_machine_close_cpp", (DL_FUNC) &_kernelbayes_machine_close_cpp, 1},
     {"_kernelbayes_can_allocate_cpp", (DL_FUNC) &_kernelbayes_can_allocate_cpp, 1},
     {"_kernelbayes_mixing_cpp", (DL_FUNC) &_kernelbayes_mixing_cpp, 3},
-    {"_kernelbayes_mean_size_cpp", (DL_FUNC) &_kernelbayes_mean_size_cpp, 2},
-    {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 5},
-    {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
-    {"_kernelbayes_student_quantiles_cpp", (DL_FUNC) &_kernelbayes_student_quantiles_cpp, 6},
-    {"_kernelbayes_student_log_density_cpp", (DL_FUNC) &_kernelbayes_student_log_density_cpp, 6},
+    {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 6},
+    {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 6},
     {"_kernelbayes_mixture_crps_cpp", (DL_FUNC) &_kernelbayes_mixture_crps_cpp, 6},
     {"_kernelbayes_stream_uniform_cpp", (DL_FUNC) &_kernelbayes_stream_uniform_cpp, 1},
     {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
