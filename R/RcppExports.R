@@ -153,26 +153,6 @@ simd_cpp <- function(widest) {
     .Call(`_kernelbayes_simd_cpp`, widest)
 }
 
-srvm_open_cpp <- function(config, x, y, state, pool = NULL) {
-    .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state, pool)
-}
-
-srvm_pool_cpp <- function(handle, at_end) {
-    .Call(`_kernelbayes_srvm_pool_cpp`, handle, at_end)
-}
-
-srvm_pool_bytes_cpp <- function(handle) {
-    .Call(`_kernelbayes_srvm_pool_bytes_cpp`, handle)
-}
-
-srvm_free_pool_cpp <- function(pool) {
-    invisible(.Call(`_kernelbayes_srvm_free_pool_cpp`, pool))
-}
-
-srvm_rejuvenate_cpp <- function(config, x, y, state) {
-    .Call(`_kernelbayes_srvm_rejuvenate_cpp`, config, x, y, state)
-}
-
 srvm_moments_cpp <- function(state, fixed, shift, values, column) {
     .Call(`_kernelbayes_srvm_moments_cpp`, state, fixed, shift, values, column)
 }
@@ -189,15 +169,23 @@ srvm_coefficients_cpp <- function(state, fixed, intercept, shift) {
     .Call(`_kernelbayes_srvm_coefficients_cpp`, state, fixed, intercept, shift)
 }
 
-running_sums_cpp <- function(values, start) {
-    .Call(`_kernelbayes_running_sums_cpp`, values, start)
-}
-
-srvm_chain_open_cpp <- function(config, x, y, state) {
-    .Call(`_kernelbayes_srvm_chain_open_cpp`, config, x, y, state)
-}
-
 srvm_new_moments_cpp <- function(config, state, candidates, noise, bandwidths, rule, x, y, points) {
     .Call(`_kernelbayes_srvm_new_moments_cpp`, config, state, candidates, noise, bandwidths, rule, x, y, points)
+}
+
+srvm_open_cpp <- function(config, x, y, state, pool = NULL) {
+    .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state, pool)
+}
+
+srvm_pool_cpp <- function(handle, what) {
+    .Call(`_kernelbayes_srvm_pool_cpp`, handle, what)
+}
+
+srvm_free_pool_cpp <- function(pool) {
+    invisible(.Call(`_kernelbayes_srvm_free_pool_cpp`, pool))
+}
+
+srvm_rejuvenate_cpp <- function(config, x, y, state) {
+    .Call(`_kernelbayes_srvm_rejuvenate_cpp`, config, x, y, state)
 }
 

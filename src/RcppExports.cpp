@@ -489,63 +489,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// srvm_open_cpp
-SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::Nullable<Rcpp::List> state, SEXP pool);
-RcppExport SEXP _kernelbayes_srvm_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP poolSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_open_cpp(config, x, y, state, pool));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_pool_cpp
-SEXP srvm_pool_cpp(SEXP handle, bool at_end);
-RcppExport SEXP _kernelbayes_srvm_pool_cpp(SEXP handleSEXP, SEXP at_endSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< bool >::type at_end(at_endSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_pool_cpp(handle, at_end));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_pool_bytes_cpp
-double srvm_pool_bytes_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_srvm_pool_bytes_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_pool_bytes_cpp(handle));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_free_pool_cpp
-void srvm_free_pool_cpp(SEXP pool);
-RcppExport SEXP _kernelbayes_srvm_free_pool_cpp(SEXP poolSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
-    srvm_free_pool_cpp(pool);
-    return R_NilValue;
-END_RCPP
-}
-// srvm_rejuvenate_cpp
-Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::List state);
-RcppExport SEXP _kernelbayes_srvm_rejuvenate_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_rejuvenate_cpp(config, x, y, state));
-    return rcpp_result_gen;
-END_RCPP
-}
 // srvm_moments_cpp
 Rcpp::List srvm_moments_cpp(Rcpp::List state, const Eigen::MatrixXd& fixed, double shift, const Eigen::MatrixXd& values, std::vector<int> column);
 RcppExport SEXP _kernelbayes_srvm_moments_cpp(SEXP stateSEXP, SEXP fixedSEXP, SEXP shiftSEXP, SEXP valuesSEXP, SEXP columnSEXP) {
@@ -604,30 +547,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// running_sums_cpp
-std::vector<double> running_sums_cpp(std::vector<double> values, double start);
-RcppExport SEXP _kernelbayes_running_sums_cpp(SEXP valuesSEXP, SEXP startSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
-    Rcpp::traits::input_parameter< double >::type start(startSEXP);
-    rcpp_result_gen = Rcpp::wrap(running_sums_cpp(values, start));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_chain_open_cpp
-SEXP srvm_chain_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::Nullable<Rcpp::List> state);
-RcppExport SEXP _kernelbayes_srvm_chain_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_chain_open_cpp(config, x, y, state));
-    return rcpp_result_gen;
-END_RCPP
-}
 // srvm_new_moments_cpp
 Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state, SEXP candidates, const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, const Eigen::MatrixXd& points);
 RcppExport SEXP _kernelbayes_srvm_new_moments_cpp(SEXP configSEXP, SEXP stateSEXP, SEXP candidatesSEXP, SEXP noiseSEXP, SEXP bandwidthsSEXP, SEXP ruleSEXP, SEXP xSEXP, SEXP ySEXP, SEXP pointsSEXP) {
@@ -643,6 +562,53 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type points(pointsSEXP);
     rcpp_result_gen = Rcpp::wrap(srvm_new_moments_cpp(config, state, candidates, noise, bandwidths, rule, x, y, points));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_open_cpp
+SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::Nullable<Rcpp::List> state, SEXP pool);
+RcppExport SEXP _kernelbayes_srvm_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP poolSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_open_cpp(config, x, y, state, pool));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_pool_cpp
+SEXP srvm_pool_cpp(SEXP handle, const std::string& what);
+RcppExport SEXP _kernelbayes_srvm_pool_cpp(SEXP handleSEXP, SEXP whatSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_pool_cpp(handle, what));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_free_pool_cpp
+void srvm_free_pool_cpp(SEXP pool);
+RcppExport SEXP _kernelbayes_srvm_free_pool_cpp(SEXP poolSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
+    srvm_free_pool_cpp(pool);
+    return R_NilValue;
+END_RCPP
+}
+// srvm_rejuvenate_cpp
+Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::List state);
+RcppExport SEXP _kernelbayes_srvm_rejuvenate_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_rejuvenate_cpp(config, x, y, state));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -686,18 +652,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},
     {"_kernelbayes_seal_cpp", (DL_FUNC) &_kernelbayes_seal_cpp, 1},
     {"_kernelbayes_simd_cpp", (DL_FUNC) &_kernelbayes_simd_cpp, 1},
-    {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 5},
-    {"_kernelbayes_srvm_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_cpp, 2},
-    {"_kernelbayes_srvm_pool_bytes_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_bytes_cpp, 1},
-    {"_kernelbayes_srvm_free_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_free_pool_cpp, 1},
-    {"_kernelbayes_srvm_rejuvenate_cpp", (DL_FUNC) &_kernelbayes_srvm_rejuvenate_cpp, 4},
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
     {"_kernelbayes_srvm_own_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_own_moments_cpp, 6},
     {"_kernelbayes_srvm_own_draws_cpp", (DL_FUNC) &_kernelbayes_srvm_own_draws_cpp, 7},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 4},
-    {"_kernelbayes_running_sums_cpp", (DL_FUNC) &_kernelbayes_running_sums_cpp, 2},
-    {"_kernelbayes_srvm_chain_open_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_open_cpp, 4},
     {"_kernelbayes_srvm_new_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_new_moments_cpp, 9},
+    {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 5},
+    {"_kernelbayes_srvm_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_cpp, 2},
+    {"_kernelbayes_srvm_free_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_free_pool_cpp, 1},
+    {"_kernelbayes_srvm_rejuvenate_cpp", (DL_FUNC) &_kernelbayes_srvm_rejuvenate_cpp, 4},
     {NULL, NULL, 0}
 };
 
