@@ -5,16 +5,8 @@ bark_open_cpp <- function(config, x, y, weights, state) {
     .Call(`_kernelbayes_bark_open_cpp`, config, x, y, weights, state)
 }
 
-bark_fields_open_cpp <- function(config, x, labels, weights, state) {
-    .Call(`_kernelbayes_bark_fields_open_cpp`, config, x, labels, weights, state)
-}
-
-bark_class_probability_cpp <- function(mean, variance) {
-    .Call(`_kernelbayes_bark_class_probability_cpp`, mean, variance)
-}
-
-bark_class_draws_cpp <- function(f) {
-    .Call(`_kernelbayes_bark_class_draws_cpp`, f)
+bark_class_probability_cpp <- function(mean, variance, averaged) {
+    .Call(`_kernelbayes_bark_class_probability_cpp`, mean, variance, averaged)
 }
 
 bark_class_log_probability_cpp <- function(mean, variance, labels) {
@@ -25,10 +17,6 @@ bark_values_cpp <- function(draws, x, train, what, chosen) {
     .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen)
 }
 
-bark_partial_projected_cpp <- function(draws, points, varied, rows, x, what, chosen) {
-    .Call(`_kernelbayes_bark_partial_projected_cpp`, draws, points, varied, rows, x, what, chosen)
-}
-
 bark_partial_cpp <- function(draws, points, varied, rows, x, what, chosen) {
     .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, rows, x, what, chosen)
 }
@@ -37,12 +25,8 @@ camera_rays_cpp <- function(rotations, room, side) {
     .Call(`_kernelbayes_camera_rays_cpp`, rotations, room, side)
 }
 
-features_gram_cpp <- function(features, weights) {
-    .Call(`_kernelbayes_features_gram_cpp`, features, weights)
-}
-
-features_cross_cpp <- function(left, right, weights) {
-    .Call(`_kernelbayes_features_cross_cpp`, left, right, weights)
+crossprod_cpp <- function(x, y = NULL, weights = NULL) {
+    .Call(`_kernelbayes_crossprod_cpp`, x, y, weights)
 }
 
 features_mass_cpp <- function(features, weights) {
@@ -65,60 +49,32 @@ kbr_gain_cpp <- function(gram, delta, squared) {
     .Call(`_kernelbayes_kbr_gain_cpp`, gram, delta, squared)
 }
 
-third_moments_cpp <- function(left, right) {
-    .Call(`_kernelbayes_third_moments_cpp`, left, right)
-}
-
-hmm_update_cpp <- function(p, b, c, phi, delta, squared) {
-    .Call(`_kernelbayes_hmm_update_cpp`, p, b, c, phi, delta, squared)
+hmm_update_cpp <- function(p, b, c, phi, delta, squared, normalised) {
+    .Call(`_kernelbayes_hmm_update_cpp`, p, b, c, phi, delta, squared, normalised)
 }
 
 hmm_update_by_moments_cpp <- function(t, u, v, c, phi, delta) {
     .Call(`_kernelbayes_hmm_update_by_moments_cpp`, t, u, v, c, phi, delta)
 }
 
-hmm_backward_cpp <- function(p, n, e, phi, delta, squared) {
-    .Call(`_kernelbayes_hmm_backward_cpp`, p, n, e, phi, delta, squared)
-}
-
 hmm_correct_cpp <- function(p, n, s, w, change, delta) {
     .Call(`_kernelbayes_hmm_correct_cpp`, p, n, s, w, change, delta)
 }
 
-rotation_minus_cpp <- function(a, b) {
-    .Call(`_kernelbayes_rotation_minus_cpp`, a, b)
-}
-
-rotation_plus_cpp <- function(b, v) {
-    .Call(`_kernelbayes_rotation_plus_cpp`, b, v)
+rotation_cpp <- function(b, to) {
+    .Call(`_kernelbayes_rotation_cpp`, b, to)
 }
 
 kernel_matrix_cpp <- function(kernel, x, y) {
     .Call(`_kernelbayes_kernel_matrix_cpp`, kernel, x, y)
 }
 
-kernel_gram_cpp <- function(kernel, x) {
-    .Call(`_kernelbayes_kernel_gram_cpp`, kernel, x)
-}
-
 kernel_diagonal_cpp <- function(kernel, x) {
     .Call(`_kernelbayes_kernel_diagonal_cpp`, kernel, x)
 }
 
-median_distance_cpp <- function(x) {
-    .Call(`_kernelbayes_median_distance_cpp`, x)
-}
-
 incomplete_cholesky_cpp <- function(kernel, x, rank, tol) {
     .Call(`_kernelbayes_incomplete_cholesky_cpp`, kernel, x, rank, tol)
-}
-
-incomplete_cholesky_gram_cpp <- function(gram, x, rank, tol) {
-    .Call(`_kernelbayes_incomplete_cholesky_gram_cpp`, gram, x, rank, tol)
-}
-
-asymmetry_cpp <- function(gram) {
-    .Call(`_kernelbayes_asymmetry_cpp`, gram)
 }
 
 incomplete_cholesky_features_cpp <- function(kernel, pivot_points, pivot_factor, z) {
@@ -165,24 +121,12 @@ mixing_cpp <- function(draws, chains, scores) {
     .Call(`_kernelbayes_mixing_cpp`, draws, chains, scores)
 }
 
-mean_size_cpp <- function(draws, chains) {
-    .Call(`_kernelbayes_mean_size_cpp`, draws, chains)
+mixture_quantiles_cpp <- function(means, variances, noise, weights, df, probabilities) {
+    .Call(`_kernelbayes_mixture_quantiles_cpp`, means, variances, noise, weights, df, probabilities)
 }
 
-mixture_quantiles_cpp <- function(means, variances, weights, probabilities, z) {
-    .Call(`_kernelbayes_mixture_quantiles_cpp`, means, variances, weights, probabilities, z)
-}
-
-mixture_log_density_cpp <- function(means, variances, weights, y) {
-    .Call(`_kernelbayes_mixture_log_density_cpp`, means, variances, weights, y)
-}
-
-student_quantiles_cpp <- function(means, variances, noise, weights, df, probabilities) {
-    .Call(`_kernelbayes_student_quantiles_cpp`, means, variances, noise, weights, df, probabilities)
-}
-
-student_log_density_cpp <- function(means, variances, noise, weights, df, y) {
-    .Call(`_kernelbayes_student_log_density_cpp`, means, variances, noise, weights, df, y)
+mixture_log_density_cpp <- function(means, variances, noise, weights, df, y) {
+    .Call(`_kernelbayes_mixture_log_density_cpp`, means, variances, noise, weights, df, y)
 }
 
 mixture_crps_cpp <- function(means, variances, noise, weights, df, y) {
@@ -209,26 +153,6 @@ simd_cpp <- function(widest) {
     .Call(`_kernelbayes_simd_cpp`, widest)
 }
 
-srvm_open_cpp <- function(config, x, y, state, pool = NULL) {
-    .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state, pool)
-}
-
-srvm_pool_cpp <- function(handle, at_end) {
-    .Call(`_kernelbayes_srvm_pool_cpp`, handle, at_end)
-}
-
-srvm_pool_bytes_cpp <- function(handle) {
-    .Call(`_kernelbayes_srvm_pool_bytes_cpp`, handle)
-}
-
-srvm_free_pool_cpp <- function(pool) {
-    invisible(.Call(`_kernelbayes_srvm_free_pool_cpp`, pool))
-}
-
-srvm_rejuvenate_cpp <- function(config, x, y, state) {
-    .Call(`_kernelbayes_srvm_rejuvenate_cpp`, config, x, y, state)
-}
-
 srvm_moments_cpp <- function(state, fixed, shift, values, column) {
     .Call(`_kernelbayes_srvm_moments_cpp`, state, fixed, shift, values, column)
 }
@@ -245,15 +169,23 @@ srvm_coefficients_cpp <- function(state, fixed, intercept, shift) {
     .Call(`_kernelbayes_srvm_coefficients_cpp`, state, fixed, intercept, shift)
 }
 
-running_sums_cpp <- function(values, start) {
-    .Call(`_kernelbayes_running_sums_cpp`, values, start)
-}
-
-srvm_chain_open_cpp <- function(config, x, y, state) {
-    .Call(`_kernelbayes_srvm_chain_open_cpp`, config, x, y, state)
-}
-
 srvm_new_moments_cpp <- function(config, state, candidates, noise, bandwidths, rule, x, y, points) {
     .Call(`_kernelbayes_srvm_new_moments_cpp`, config, state, candidates, noise, bandwidths, rule, x, y, points)
+}
+
+srvm_open_cpp <- function(config, x, y, state, pool = NULL) {
+    .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state, pool)
+}
+
+srvm_pool_cpp <- function(handle, what) {
+    .Call(`_kernelbayes_srvm_pool_cpp`, handle, what)
+}
+
+srvm_free_pool_cpp <- function(pool) {
+    invisible(.Call(`_kernelbayes_srvm_free_pool_cpp`, pool))
+}
+
+srvm_rejuvenate_cpp <- function(config, x, y, state) {
+    .Call(`_kernelbayes_srvm_rejuvenate_cpp`, config, x, y, state)
 }
 

@@ -177,7 +177,8 @@ effect_table <- function(fit, pools, class = NULL, ndraws = 400,
 #' @param draws Matrix, all draws chain by chain x quantities.
 #' @noRd
 monte_carlo_errors <- function(draws, chains) {
-  out <- apply(draws, 2, stats::sd) / sqrt(mean_size_cpp(draws, chains))
+  size <- mixing_cpp(draws, chains, NULL)[1, ]
+  out <- apply(draws, 2, stats::sd) / sqrt(size)
   out[is.nan(out) | out %in% 0] <- NA
   out
 }

@@ -98,7 +98,7 @@ log_base <- function(fit, engine) {
   n <- length(engine$y)
   units <- -n * log(fit$settings$scaling$y_scale)
   if (is_multinomial(fit)) {
-    return(-n * log(engine$config$classes))
+    return(-n * log(engine$config$fields))
   }
   switch(engine$config$family,
     gaussian = units,

@@ -443,9 +443,7 @@ fields_link_limits <- function(fit, x, pool, level) {
     if (what == "draw") {
       return(t(apply(mean, 1, stats::quantile, ends, names = FALSE)))
     }
-    mixture_quantiles_cpp(
-      mean, variance, pool$weights, ends, stats::qnorm(ends)
-    )
+    mixture_quantiles_cpp(mean, variance, NULL, pool$weights, Inf, ends)
   }
   what <- family_of(fit)$classes$what
   blocks <- in_field_blocks(fit, x, pool, what, function(rows, at) {

@@ -216,7 +216,7 @@ fit_rows <- function(fit, rows) {
   fit$features <- kbr_features(
     fit, fit$features$states$kernel, fit$features$observations$kernel
   )
-  fit$gram_states <- features_gram_cpp(fit$features$states$factor, NULL)
+  fit$gram_states <- crossprod_cpp(fit$features$states$factor)
   set_prior(fit, fit$prior)
 }
 

@@ -237,22 +237,18 @@ partial_values <- function(fit, points, pool, what, chosen) {
   varied <- which(vapply(sources, function(from) any(owners %in% from), NA))
   scaling <- fit$settings$scaling
   train <- scaling_x(scaling, training_x(fit))
-  # Kernels along directions are not products over predictors.
-  values <- if (has_directions(fit)) {
-    bark_partial_projected_cpp
-  } else {
-    bark_partial_cpp
-  }
   whole <- all(owners == names(points))
   if (whole && all(unlist(sources[varied]) %in% owners)) {
     at <- frame[rep(1L, nrow(points)), , drop = FALSE]
     at <- rows_of_variables(fit$mould, set_parts(at, points), "grid")
     at <- scaling_x(scaling, at)[, varied, drop = FALSE]
-    return(values(pool, at, varied, train, train, what, chosen))
+    return(bark_partial_cpp(pool, at, varied, train, train, what, chosen))
   }
   each <- lapply(partial_rows(fit, points, frame), function(x) {
     rows <- scaling_x(scaling, x)
-    values(pool, matrix(0, 1, 0), integer(), rows, train, what, chosen)
+    bark_partial_cpp(
+      pool, matrix(0, 1, 0), integer(), rows, train, what, chosen
+    )
   })
   lapply(c(mean = "mean", variance = "variance"), function(part) {
     do.call(rbind, lapply(each, `[[`, part))
@@ -266,7 +262,7 @@ partial_values <- function(fit, points, pool, what, chosen) {
 mixture_table <- function(fit, moments, weights, level) {
   ends <- interval_ends(level)
   limits <- mixture_quantiles_cpp(
-    moments$mean, moments$variance, weights, ends, stats::qnorm(ends)
+    moments$mean, moments$variance, NULL, weights, Inf, ends
   )
   out <- unscale_mean(
     fit$settings$scaling, cbind(drop(moments$mean %*% weights), limits)

@@ -34,8 +34,10 @@ family_multinomial <- family_of_fields("probit",
   called = c(multinomial = "probit"),
   classes = list(
     what = "moments",
-    mean = function(mean, variance) bark_class_probability_cpp(mean, variance),
-    given = function(f) bark_class_draws_cpp(f),
+    mean = function(mean, variance) {
+      bark_class_probability_cpp(mean, variance, TRUE)
+    },
+    given = function(f) bark_class_probability_cpp(f, list(), FALSE),
     log = function(mean, variance, y) {
       bark_class_log_probability_cpp(mean, variance, y)
     }
@@ -159,17 +161,10 @@ warn_empty_levels <- function(given, mould) {
 #' @export
 fit_engine.kb_bark_multinomial <- function(fit) {
   engine <- NextMethod()
-  engine$config$classes <- length(fit$mould$levels)
+  engine$config$fields <- length(fit$mould$levels)
   # Its chains take a thread each.
   engine$config$threads <- NULL
-  class(engine)[[1]] <- "kb_engine_bark_fields"
   engine
-}
-
-#' @export
-engine_open.kb_engine_bark_fields <- function(engine, index, state) {
-  config <- c(engine$config, list(chain = index))
-  bark_fields_open_cpp(config, engine$x, engine$y, engine$weights, state)
 }
 
 # Draws -----------------------------------------------------------------------

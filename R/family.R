@@ -16,7 +16,8 @@
 #   R/data-response.R; families without it take none.
 # * `link_label`: what f is, before the name of the response, where it is not the
 #   response itself or latent.
-# * `types`: what `predict()` can return; the first is the default.
+# * `types`: what `predict()` can return, rows of R/predict-types.R; the first is the
+#   default.
 # * `effects`: the scales of partial dependence.
 # * `expected`, `respond`, `log_lik`: given draws f, S x n, of the draws
 #   `chosen` of a pool: expected responses (of classes, probabilities), draws of

@@ -235,7 +235,7 @@ observe_state <- function(hmm, coef, phi) {
   }
   hmm_update_cpp(
     hmm$pairs$seen, hmm$pairs$observations, coef, phi, hmm$settings$delta,
-    hmm$settings$method == "kbr"
+    hmm$settings$method == "kbr", FALSE
   )
 }
 
@@ -260,7 +260,7 @@ first_step <- function(hmm, seen) {
   }
   b <- hmm$pairs$observations
   along <- ridge_coefficients(
-    features_gram_cpp(b, NULL), as.matrix(seen), nrow(b) * hmm$settings$eps
+    crossprod_cpp(b), as.matrix(seen), nrow(b) * hmm$settings$eps
   )
   raw <- b %*% along
   if (!is_sum(sum(raw), sqrt(nrow(b) * sum(raw^2)))) {

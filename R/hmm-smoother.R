@@ -117,13 +117,13 @@ backward_step <- function(path, t, features, method) {
     )
   } else {
     squared <- method == "kbr"
-    hmm_backward_cpp(
+    hmm_update_cpp(
       hmm$pairs$from, hmm$pairs$to, coef, features,
-      if (squared) delta * hmm$model$size else delta, squared
+      if (squared) delta * hmm$model$size else delta, squared, !squared
     )
   }
   list(
-    backward = TRUE, coef = coef, along = out$z, sum = out$sum,
+    backward = TRUE, coef = coef, along = out$a, sum = out$sum,
     features = out$features
   )
 }

@@ -362,7 +362,7 @@ learn_hmm <- function(hmm, sets, kernel_x, kernel_y) {
     } else {
       ridge_inverse(seen, settings$eps)
     },
-    transition = features_cross_cpp(to, from, rep(1, nrow(to))) %*% inverse,
+    transition = crossprod_cpp(to, from) %*% inverse,
     size = mean(rowSums(from^2))
   )
   hmm$basis_states <- basis_at_pivots(basis_states)
@@ -399,13 +399,19 @@ hmm_kernel <- function(kernel, code, space) {
 
 ridge_inverse <- function(features, eps) {
   ridge_coefficients(
-    features_gram_cpp(features, NULL), diag(ncol(features)),
-    nrow(features) * eps
+    crossprod_cpp(features), diag(ncol(features)), nrow(features) * eps
   )
 }
 
 # Third moments are held up to this many numbers (400 MB).
 moments_limit <- 5e7
+
+# Sums over rows i of left_ik right_ij right_il, a column per k, (K20)
+third_moments <- function(left, right) {
+  lower <- lower.tri(diag(ncol(right)), diag = TRUE)
+  out <- apply(left, 2, function(w) crossprod_cpp(right, weights = w)[lower])
+  matrix(out, sum(lower), ncol(left))
+}
 
 # Third moments if they make a step cheaper; otherwise NULL
 hmm_moments <- function(p, b, method) {
@@ -417,8 +423,7 @@ hmm_moments <- function(p, b, method) {
     return(NULL)
   }
   list(
-    t = third_moments_cpp(p, b), u = third_moments_cpp(b, p),
-    v = features_cross_cpp(p, b, rep(1, n))
+    t = third_moments(p, b), u = third_moments(b, p), v = crossprod_cpp(p, b)
   )
 }
 

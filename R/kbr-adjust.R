@@ -10,7 +10,7 @@
 regression_space <- function(f, w) {
   center <- colSums(w * f)
   f <- sweep(f, 2, center)
-  axes <- eigen(features_gram_cpp(f, w), symmetric = TRUE)
+  axes <- eigen(crossprod_cpp(f, weights = w), symmetric = TRUE)
   kept <- axes$values > 1e-12 * max(axes$values, 0)
   rotation <- axes$vectors[, kept, drop = FALSE]
   list(

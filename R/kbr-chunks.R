@@ -411,7 +411,7 @@ scaled_features <- function(model, points, side) {
 chunks_first <- function(pairs, model) {
   phi <- scaled_features(model, pairs$x, "states")
   list(
-    n = nrow(phi), gram = features_gram_cpp(phi, NULL), sum = colSums(phi),
+    n = nrow(phi), gram = crossprod_cpp(phi), sum = colSums(phi),
     states = colSums(pairs$x)
   )
 }
@@ -431,9 +431,9 @@ chunks_second <- function(pairs, model) {
     check_function_values(model$target, pairs$x, "f")
   }
   list(
-    gram = features_gram_cpp(phi_y, mu),
-    moments = features_cross_cpp(cbind(1, centred, centred^2), phi_y, mu),
-    cross = features_cross_cpp(phi_x, phi_y, mu),
+    gram = crossprod_cpp(phi_y, weights = mu),
+    moments = crossprod_cpp(cbind(1, centred, centred^2), phi_y, mu),
+    cross = crossprod_cpp(phi_x, phi_y, mu),
     values = crossprod(if (is.null(values)) {
       matrix(0, length(mu), 0)
     } else {

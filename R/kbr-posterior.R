@@ -75,13 +75,13 @@ kbr_posterior <- function(fit) {
   mu <- fit$mu
   if (!squared) mu <- pmax(mu, 0)
   gain <- core_value(kbr_gain_cpp(
-    features_gram_cpp(factor, mu), fit$settings$delta, squared
+    crossprod_cpp(factor, weights = mu), fit$settings$delta, squared
   ))
   center <- colMeans(fit$data$states)
   centred <- sweep(fit$data$states, 2, center)
   list(
     gain = gain$matrix, spectrum = gain$spectrum, center = center,
-    moments = features_cross_cpp(cbind(1, centred, centred^2), factor, mu),
+    moments = crossprod_cpp(cbind(1, centred, centred^2), factor, mu),
     mass = features_mass_cpp(factor, mu)
   )
 }

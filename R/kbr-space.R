@@ -145,11 +145,11 @@ space_distance.kb_space_rotation <- space_distance.kb_space_euclidean
 
 #' @export
 space_minus.kb_space_rotation <- function(space, a, b) {
-  rotation_minus_cpp(a, b)
+  rotation_cpp(b, a)
 }
 #' @export
 space_plus.kb_space_rotation <- function(space, b, v) {
-  out <- rotation_plus_cpp(b, v)
+  out <- rotation_cpp(b, v)
   dimnames(out) <- list(NULL, space$names)
   out
 }

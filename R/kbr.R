@@ -203,7 +203,7 @@ kbr_fit <- function(mould, given, called, started) {
   if (!is.matrix(given$kernel_y)) fit$far <- learn_far(mould$x)
   fit <- choose_summaries(fit, given)
   fit$features <- kbr_features(fit, given$kernel_x, given$kernel_y)
-  fit$gram_states <- features_gram_cpp(fit$features$states$factor, NULL)
+  fit$gram_states <- crossprod_cpp(fit$features$states$factor)
   fit <- set_prior(fit, given$prior)
   warn_prior_mass(fit)
   fit$seconds <- now() - started

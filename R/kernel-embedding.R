@@ -252,7 +252,7 @@ cond_embedding <- function(x, y, kernel_x = kernel_gaussian(),
   features <- kernel_features(kernel_x, x, rank, tol)
   sealed(structure(
     list(
-      features = features, gram = features_gram_cpp(features$factor, NULL),
+      features = features, gram = crossprod_cpp(features$factor),
       x = x, y = y, kernel_x = features$kernel,
       kernel_y = kernel_resolve(kernel_y, y), eps = eps
     ),

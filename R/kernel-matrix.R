@@ -45,9 +45,6 @@ kernel_evaluate <- function(kernel, x, y = NULL) {
   if (!kernel_is_builtin(kernel)) {
     return(kernel_evaluate_custom(kernel, x, y))
   }
-  if (is.null(y)) {
-    return(core_value(kernel_gram_cpp(kernel, x)))
-  }
   core_value(kernel_matrix_cpp(kernel, x, y))
 }
 
@@ -99,7 +96,11 @@ check_custom_value <- function(out, n, m, what) {
 bandwidth_median <- function(x, max_rows = 1000) {
   x <- check_points(x)
   max_rows <- check_count(max_rows, lower = 2)
-  median_distance_cpp(x[evenly(nrow(x), max_rows), , drop = FALSE])
+  some <- x[evenly(nrow(x), max_rows), , drop = FALSE]
+  distances <- as.vector(stats::dist(some))
+  out <- stats::median(distances)
+  if (out %in% 0) out <- stats::median(distances[distances > 0])
+  if (is.na(out)) 1 else out
 }
 
 # At most `most` of the numbers to n

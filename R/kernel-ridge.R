@@ -22,13 +22,12 @@ incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8) {
     as.double(nrow(x)) * min(rank, nrow(x)), "The features",
     "Use a smaller {.arg rank}."
   )
-  result <- if (kernel_is_builtin(kernel)) {
-    core_value(incomplete_cholesky_cpp(kernel, x, rank, tol))
-  } else {
-    gram <- kernel_evaluate(kernel, x)
-    check_diagonal(gram, "kernel")
-    core_value(incomplete_cholesky_gram_cpp(gram, x, rank, tol))
+  source <- kernel
+  if (!kernel_is_builtin(kernel)) {
+    source <- kernel_evaluate(kernel, x)
+    check_diagonal(source, "kernel")
   }
+  result <- core_value(incomplete_cholesky_cpp(source, x, rank, tol))
   c(result, list(kernel = kernel, points = x[result$pivots, , drop = FALSE]))
 }
 
@@ -45,7 +44,7 @@ incomplete_cholesky_gram <- function(gram, x = NULL, rank = NULL, tol = 1e-8) {
   if (!is.null(x)) x <- check_gram_points(x, nrow(gram))
   rank <- largest_rank(rank, nrow(gram))
   tol <- check_number(tol, lower = 0, upper = 1)
-  result <- core_value(incomplete_cholesky_gram_cpp(gram, x, rank, tol))
+  result <- core_value(incomplete_cholesky_cpp(gram, x, rank, tol))
   c(result, list(kernel = NULL, points = NULL))
 }
 
@@ -123,7 +122,9 @@ check_gram <- function(gram, arg = rlang::caller_arg(gram)) {
       x = "It is {nrow(gram)} x {ncol(gram)}."
     ), "dimension", argument = arg)
   }
-  gap <- asymmetry_cpp(gram)
+  gap <- max(vapply(row_blocks(gram, nrow(gram)), function(rows) {
+    max(abs(gram[rows, , drop = FALSE] - t(gram[, rows, drop = FALSE])))
+  }, 0))
   if (gap > 1e-8 * max(abs(gram))) {
     kb_abort(c(
       "{.arg {arg}} must be symmetric.",
@@ -265,15 +266,15 @@ fold_ridge <- function(f, t, fold, shares = fold_ridges) {
   centers <- list(f = colMeans(f), t = colMeans(t))
   f <- minus_each(f, centers$f)
   t <- minus_each(t, centers$t)
-  gram <- features_gram_cpp(f, NULL)
-  moments <- features_cross_cpp(f, t, rep(1, nrow(f)))
+  gram <- crossprod_cpp(f)
+  moments <- crossprod_cpp(f, t)
   ridges <- sum(diag(gram)) * shares + .Machine$double.xmin
   left <- array(0, c(nrow(f), ncol(t), length(ridges)))
   equations <- list(list(gram = gram, moments = moments))
   for (out in fold_rows(fold)) {
     some <- f[out, , drop = FALSE]
     without <- list(
-      gram = gram - features_gram_cpp(some, NULL),
+      gram = gram - crossprod_cpp(some),
       moments = moments - crossprod(some, t[out, , drop = FALSE])
     )
     for (l in seq_along(ridges)) {
@@ -337,10 +338,10 @@ at_pivots <- function(found, p) {
 learn_unknown <- function(basis, ridge, fold) {
   f <- basis$factor
   root <- t(pivot_factor(basis))
-  gram <- features_gram_cpp(f, NULL)
+  gram <- crossprod_cpp(f)
   part <- function(rows) {
     if (length(rows) > 0) {
-      gram <- gram - features_gram_cpp(f[rows, , drop = FALSE], NULL)
+      gram <- gram - crossprod_cpp(f[rows, , drop = FALSE])
     }
     share <- ridge_coefficients(gram, gram, ridge)
     backsolve(root, t(backsolve(root, t(share))))
@@ -421,7 +422,7 @@ kernels_of_widths <- function(x, widths) {
 kdr_targets <- function(kernel, x, rank, most = 50) {
   found <- kdr_features(kernel, x, rank)
   centred <- sweep(found$factor, 2, colMeans(found$factor))
-  axes <- eigen(features_gram_cpp(centred, NULL), symmetric = TRUE)$vectors
+  axes <- eigen(crossprod_cpp(centred), symmetric = TRUE)$vectors
   centred %*% axes[, seq_len(min(most, ncol(axes))), drop = FALSE]
 }
 
@@ -455,8 +456,8 @@ ridge_grid <- 10^seq(-7, 0, by = 0.5)
 
 # R'R = Q diag(lambda) Q' and Q'R'T
 ridge_spectrum <- function(factor, targets) {
-  found <- eigen(features_gram_cpp(factor, NULL), symmetric = TRUE)
-  moments <- features_cross_cpp(factor, targets, rep(1, nrow(factor)))
+  found <- eigen(crossprod_cpp(factor), symmetric = TRUE)
+  moments <- crossprod_cpp(factor, targets)
   list(
     vectors = found$vectors, lambda = pmax(found$values, 0),
     moments = crossprod(found$vectors, moments)
@@ -503,16 +504,14 @@ gradient_moment <- function(fit, z, share = 1 - 1e-4) {
     for (term in terms) {
       gradient <- gradient + term_gradient(term, slopes[, l], l, points, z)
     }
-    moment <- moment + features_gram_cpp(gradient, NULL)
+    moment <- moment + crossprod_cpp(gradient)
   }
   moment / nrow(z)
 }
 
 # The gradients, n x d, of the function sum_p slope[p] k(z_p, .), one term
 term_gradient <- function(term, slope, l, points, z) {
-  from <- features_cross_cpp(
-    term$across, slope * points, rep(1, nrow(points))
-  )
+  from <- crossprod_cpp(term$across, slope * points)
   sweep(from, 2, term$from, "*") - sweep(z * term$level[, l], 2, term$to, "*")
 }
 

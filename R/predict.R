@@ -80,7 +80,7 @@ block_quantiles <- function(fit, moments, probs, interval, pool,
                             weights = NULL) {
   df <- if (interval == "prediction") noise_df(fit, pool) else Inf
   if (has_student_noise(df)) {
-    return(student_quantiles_cpp(
+    return(mixture_quantiles_cpp(
       moments$mean, moments$variance,
       response_noise(fit, moments, pool, weights),
       component_weights(moments, pool), df, probs
@@ -88,7 +88,7 @@ block_quantiles <- function(fit, moments, probs, interval, pool,
   }
   mixture_quantiles_cpp(
     moments$mean, predictive_variance(fit, moments, interval, pool, weights),
-    component_weights(moments, pool), probs, stats::qnorm(probs)
+    NULL, component_weights(moments, pool), Inf, probs
   )
 }
 
@@ -110,7 +110,7 @@ regression_log_score <- function(fit, x, y, pool, weights = NULL) {
   df <- noise_df(fit, pool)
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     if (has_student_noise(df)) {
-      return(student_log_density_cpp(
+      return(mixture_log_density_cpp(
         moments$mean, moments$variance,
         response_noise(fit, moments, pool, weights[rows]),
         component_weights(moments, pool), df,
@@ -120,7 +120,7 @@ regression_log_score <- function(fit, x, y, pool, weights = NULL) {
     mixture_log_density_cpp(
       moments$mean,
       predictive_variance(fit, moments, "prediction", pool, weights[rows]),
-      component_weights(moments, pool), y[rows]
+      NULL, component_weights(moments, pool), Inf, y[rows]
     )
   })
   as.double(unlist(blocks)) - log(scaling$y_scale)

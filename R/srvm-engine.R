@@ -220,13 +220,16 @@ held_pool <- function(key) {
 #' @noRd
 hold_pool <- function(key, handle, at_end = FALSE) {
   limit <- getOption("kernelbayes.held_memory", 2e8)
-  bytes <- srvm_pool_bytes_cpp(handle)
+  bytes <- srvm_pool_cpp(handle, "bytes")
   if (is.null(key) || bytes > limit) {
     return(invisible())
   }
   keep_pools(limit - bytes, key)
   # Without memory for it the run continues without the pool.
-  pool <- tryCatch(srvm_pool_cpp(handle, at_end), error = function(error) NULL)
+  pool <- tryCatch(
+    srvm_pool_cpp(handle, if (at_end) "take" else "copy"),
+    error = function(error) NULL
+  )
   if (!is.null(pool)) {
     entry <- list(key = key, pool = pool, bytes = bytes)
     pools$held <- c(list(entry), pools$held)

@@ -22,7 +22,7 @@ fit_engine.kb_srvm_mcmc <- function(fit) {
 #' @export
 engine_open.kb_engine_srvm_chain <- function(engine, index, state) {
   config <- c(engine$config, list(chain = index))
-  srvm_chain_open_cpp(config, engine$x, engine$y, state)
+  srvm_open_cpp(config, engine$x, engine$y, state)
 }
 
 #' @export

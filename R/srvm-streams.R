@@ -130,11 +130,11 @@ pick_steps <- function(path, steps) {
 }
 
 #' Cumulative sums in double precision, bitwise identical when continued from a
-#' start
+#' start: those of cumsum() are not
 #' @param start NULL: 0.
 #' @noRd
 running_sums <- function(values, start = NULL, last = FALSE) {
-  sums <- running_sums_cpp(values, if (is.null(start)) 0 else start)
+  sums <- Reduce(`+`, values, c(start, 0)[[1]], accumulate = TRUE)[-1]
   if (last) sums[[length(sums)]] else sums
 }
 

@@ -14,51 +14,28 @@ Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
 // bark_open_cpp
-SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
+SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, SEXP y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
 RcppExport SEXP _kernelbayes_bark_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stateSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_open_cpp(config, x, y, weights, state));
     return rcpp_result_gen;
 END_RCPP
 }
-// bark_fields_open_cpp
-SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const std::vector<int>& labels, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
-RcppExport SEXP _kernelbayes_bark_fields_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP labelsSEXP, SEXP weightsSEXP, SEXP stateSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_open_cpp(config, x, labels, weights, state));
-    return rcpp_result_gen;
-END_RCPP
-}
 // bark_class_probability_cpp
-Eigen::MatrixXd bark_class_probability_cpp(const Rcpp::List& mean, const Rcpp::List& variance);
-RcppExport SEXP _kernelbayes_bark_class_probability_cpp(SEXP meanSEXP, SEXP varianceSEXP) {
+Rcpp::NumericVector bark_class_probability_cpp(const Rcpp::List& mean, const Rcpp::List& variance, bool averaged);
+RcppExport SEXP _kernelbayes_bark_class_probability_cpp(SEXP meanSEXP, SEXP varianceSEXP, SEXP averagedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::List& >::type mean(meanSEXP);
     Rcpp::traits::input_parameter< const Rcpp::List& >::type variance(varianceSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_class_probability_cpp(mean, variance));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_class_draws_cpp
-Rcpp::NumericVector bark_class_draws_cpp(const Rcpp::List& f);
-RcppExport SEXP _kernelbayes_bark_class_draws_cpp(SEXP fSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type f(fSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_class_draws_cpp(f));
+    Rcpp::traits::input_parameter< bool >::type averaged(averagedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_class_probability_cpp(mean, variance, averaged));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -85,22 +62,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
     Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_values_cpp(draws, x, train, what, chosen));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_partial_projected_cpp
-Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& points, const Rcpp::IntegerVector& varied, const Eigen::MatrixXd& rows, const Eigen::MatrixXd& x, const std::string& what, const Rcpp::IntegerVector& chosen);
-RcppExport SEXP _kernelbayes_bark_partial_projected_cpp(SEXP drawsSEXP, SEXP pointsSEXP, SEXP variedSEXP, SEXP rowsSEXP, SEXP xSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type draws(drawsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type points(pointsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type varied(variedSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_partial_projected_cpp(draws, points, varied, rows, x, what, chosen));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -132,26 +93,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// features_gram_cpp
-Eigen::MatrixXd features_gram_cpp(const Eigen::Map<Eigen::MatrixXd>& features, const Rcpp::Nullable<Rcpp::NumericVector>& weights);
-RcppExport SEXP _kernelbayes_features_gram_cpp(SEXP featuresSEXP, SEXP weightsSEXP) {
+// crossprod_cpp
+Eigen::MatrixXd crossprod_cpp(const Eigen::Map<Eigen::MatrixXd>& x, const Rcpp::Nullable<Rcpp::NumericMatrix>& y, const Rcpp::Nullable<Rcpp::NumericVector>& weights);
+RcppExport SEXP _kernelbayes_crossprod_cpp(SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type y(ySEXP);
     Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericVector>& >::type weights(weightsSEXP);
-    rcpp_result_gen = Rcpp::wrap(features_gram_cpp(features, weights));
-    return rcpp_result_gen;
-END_RCPP
-}
-// features_cross_cpp
-Eigen::MatrixXd features_cross_cpp(const Eigen::Map<Eigen::MatrixXd>& left, const Eigen::Map<Eigen::MatrixXd>& right, const Eigen::VectorXd& weights);
-RcppExport SEXP _kernelbayes_features_cross_cpp(SEXP leftSEXP, SEXP rightSEXP, SEXP weightsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type left(leftSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type right(rightSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    rcpp_result_gen = Rcpp::wrap(features_cross_cpp(left, right, weights));
+    rcpp_result_gen = Rcpp::wrap(crossprod_cpp(x, y, weights));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -212,20 +162,9 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// third_moments_cpp
-Eigen::MatrixXd third_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& left, const Eigen::Map<Eigen::MatrixXd>& right);
-RcppExport SEXP _kernelbayes_third_moments_cpp(SEXP leftSEXP, SEXP rightSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type left(leftSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type right(rightSEXP);
-    rcpp_result_gen = Rcpp::wrap(third_moments_cpp(left, right));
-    return rcpp_result_gen;
-END_RCPP
-}
 // hmm_update_cpp
-Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::VectorXd& c, const Eigen::VectorXd& phi, double delta, bool squared);
-RcppExport SEXP _kernelbayes_hmm_update_cpp(SEXP pSEXP, SEXP bSEXP, SEXP cSEXP, SEXP phiSEXP, SEXP deltaSEXP, SEXP squaredSEXP) {
+Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::VectorXd& c, const Eigen::VectorXd& phi, double delta, bool squared, bool normalised);
+RcppExport SEXP _kernelbayes_hmm_update_cpp(SEXP pSEXP, SEXP bSEXP, SEXP cSEXP, SEXP phiSEXP, SEXP deltaSEXP, SEXP squaredSEXP, SEXP normalisedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type p(pSEXP);
@@ -234,7 +173,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type phi(phiSEXP);
     Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
     Rcpp::traits::input_parameter< bool >::type squared(squaredSEXP);
-    rcpp_result_gen = Rcpp::wrap(hmm_update_cpp(p, b, c, phi, delta, squared));
+    Rcpp::traits::input_parameter< bool >::type normalised(normalisedSEXP);
+    rcpp_result_gen = Rcpp::wrap(hmm_update_cpp(p, b, c, phi, delta, squared, normalised));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -253,21 +193,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// hmm_backward_cpp
-Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& n, const Eigen::VectorXd& e, const Eigen::VectorXd& phi, double delta, bool squared);
-RcppExport SEXP _kernelbayes_hmm_backward_cpp(SEXP pSEXP, SEXP nSEXP, SEXP eSEXP, SEXP phiSEXP, SEXP deltaSEXP, SEXP squaredSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type p(pSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type n(nSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type e(eSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type phi(phiSEXP);
-    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
-    Rcpp::traits::input_parameter< bool >::type squared(squaredSEXP);
-    rcpp_result_gen = Rcpp::wrap(hmm_backward_cpp(p, n, e, phi, delta, squared));
-    return rcpp_result_gen;
-END_RCPP
-}
 // hmm_correct_cpp
 Rcpp::List hmm_correct_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& n, const Eigen::VectorXd& s, const Eigen::VectorXd& w, const Eigen::VectorXd& change, double delta);
 RcppExport SEXP _kernelbayes_hmm_correct_cpp(SEXP pSEXP, SEXP nSEXP, SEXP sSEXP, SEXP wSEXP, SEXP changeSEXP, SEXP deltaSEXP) {
@@ -283,48 +208,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// rotation_minus_cpp
-Eigen::MatrixXd rotation_minus_cpp(const Eigen::Map<Eigen::MatrixXd>& a, const Eigen::Map<Eigen::MatrixXd>& b);
-RcppExport SEXP _kernelbayes_rotation_minus_cpp(SEXP aSEXP, SEXP bSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type a(aSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type b(bSEXP);
-    rcpp_result_gen = Rcpp::wrap(rotation_minus_cpp(a, b));
-    return rcpp_result_gen;
-END_RCPP
-}
-// rotation_plus_cpp
-Eigen::MatrixXd rotation_plus_cpp(const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::Map<Eigen::MatrixXd>& v);
-RcppExport SEXP _kernelbayes_rotation_plus_cpp(SEXP bSEXP, SEXP vSEXP) {
+// rotation_cpp
+Eigen::MatrixXd rotation_cpp(const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::Map<Eigen::MatrixXd>& to);
+RcppExport SEXP _kernelbayes_rotation_cpp(SEXP bSEXP, SEXP toSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type b(bSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type v(vSEXP);
-    rcpp_result_gen = Rcpp::wrap(rotation_plus_cpp(b, v));
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type to(toSEXP);
+    rcpp_result_gen = Rcpp::wrap(rotation_cpp(b, to));
     return rcpp_result_gen;
 END_RCPP
 }
 // kernel_matrix_cpp
-Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, const Eigen::Map<Eigen::MatrixXd>& y);
+Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, const Rcpp::Nullable<Rcpp::NumericMatrix>& y);
 RcppExport SEXP _kernelbayes_kernel_matrix_cpp(SEXP kernelSEXP, SEXP xSEXP, SEXP ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::List& >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type y(ySEXP);
     rcpp_result_gen = Rcpp::wrap(kernel_matrix_cpp(kernel, x, y));
-    return rcpp_result_gen;
-END_RCPP
-}
-// kernel_gram_cpp
-Rcpp::NumericMatrix kernel_gram_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x);
-RcppExport SEXP _kernelbayes_kernel_gram_cpp(SEXP kernelSEXP, SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(kernel_gram_cpp(kernel, x));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -339,49 +242,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// median_distance_cpp
-double median_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& x);
-RcppExport SEXP _kernelbayes_median_distance_cpp(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(median_distance_cpp(x));
-    return rcpp_result_gen;
-END_RCPP
-}
 // incomplete_cholesky_cpp
-Rcpp::List incomplete_cholesky_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, int rank, double tol);
+Rcpp::List incomplete_cholesky_cpp(SEXP kernel, const Rcpp::Nullable<Rcpp::NumericMatrix>& x, int rank, double tol);
 RcppExport SEXP _kernelbayes_incomplete_cholesky_cpp(SEXP kernelSEXP, SEXP xSEXP, SEXP rankSEXP, SEXP tolSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
-    rcpp_result_gen = Rcpp::wrap(incomplete_cholesky_cpp(kernel, x, rank, tol));
-    return rcpp_result_gen;
-END_RCPP
-}
-// incomplete_cholesky_gram_cpp
-Rcpp::List incomplete_cholesky_gram_cpp(const Eigen::Map<Eigen::MatrixXd>& gram, const Rcpp::Nullable<Rcpp::NumericMatrix>& x, int rank, double tol);
-RcppExport SEXP _kernelbayes_incomplete_cholesky_gram_cpp(SEXP gramSEXP, SEXP xSEXP, SEXP rankSEXP, SEXP tolSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type gram(gramSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
-    rcpp_result_gen = Rcpp::wrap(incomplete_cholesky_gram_cpp(gram, x, rank, tol));
-    return rcpp_result_gen;
-END_RCPP
-}
-// asymmetry_cpp
-double asymmetry_cpp(const Eigen::Map<Eigen::MatrixXd>& gram);
-RcppExport SEXP _kernelbayes_asymmetry_cpp(SEXP gramSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type gram(gramSEXP);
-    rcpp_result_gen = Rcpp::wrap(asymmetry_cpp(gram));
+    rcpp_result_gen = Rcpp::wrap(incomplete_cholesky_cpp(kernel, x, rank, tol));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -509,93 +379,55 @@ BEGIN_RCPP
 END_RCPP
 }
 // mixing_cpp
-Rcpp::NumericMatrix mixing_cpp(const Rcpp::NumericMatrix& draws, int chains, const std::vector<double>& scores);
+Rcpp::NumericMatrix mixing_cpp(const Rcpp::NumericMatrix& draws, int chains, const Rcpp::Nullable<Rcpp::NumericVector>& scores);
 RcppExport SEXP _kernelbayes_mixing_cpp(SEXP drawsSEXP, SEXP chainsSEXP, SEXP scoresSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< int >::type chains(chainsSEXP);
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type scores(scoresSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericVector>& >::type scores(scoresSEXP);
     rcpp_result_gen = Rcpp::wrap(mixing_cpp(draws, chains, scores));
     return rcpp_result_gen;
 END_RCPP
 }
-// mean_size_cpp
-Rcpp::NumericVector mean_size_cpp(const Rcpp::NumericMatrix& draws, int chains);
-RcppExport SEXP _kernelbayes_mean_size_cpp(SEXP drawsSEXP, SEXP chainsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type draws(drawsSEXP);
-    Rcpp::traits::input_parameter< int >::type chains(chainsSEXP);
-    rcpp_result_gen = Rcpp::wrap(mean_size_cpp(draws, chains));
-    return rcpp_result_gen;
-END_RCPP
-}
 // mixture_quantiles_cpp
-Eigen::MatrixXd mixture_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& weights, const Eigen::VectorXd& probabilities, const Eigen::VectorXd& z);
-RcppExport SEXP _kernelbayes_mixture_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP weightsSEXP, SEXP probabilitiesSEXP, SEXP zSEXP) {
+Eigen::MatrixXd mixture_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Rcpp::Nullable<Rcpp::NumericMatrix>& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& probabilities);
+RcppExport SEXP _kernelbayes_mixture_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP probabilitiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type probabilities(probabilitiesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type z(zSEXP);
-    rcpp_result_gen = Rcpp::wrap(mixture_quantiles_cpp(means, variances, weights, probabilities, z));
+    rcpp_result_gen = Rcpp::wrap(mixture_quantiles_cpp(means, variances, noise, weights, df, probabilities));
     return rcpp_result_gen;
 END_RCPP
 }
 // mixture_log_density_cpp
-Eigen::VectorXd mixture_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& weights, const Eigen::VectorXd& y);
-RcppExport SEXP _kernelbayes_mixture_log_density_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP weightsSEXP, SEXP ySEXP) {
+Eigen::VectorXd mixture_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Rcpp::Nullable<Rcpp::NumericMatrix>& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
+RcppExport SEXP _kernelbayes_mixture_log_density_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    rcpp_result_gen = Rcpp::wrap(mixture_log_density_cpp(means, variances, weights, y));
-    return rcpp_result_gen;
-END_RCPP
-}
-// student_quantiles_cpp
-Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::MatrixXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& probabilities);
-RcppExport SEXP _kernelbayes_student_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP probabilitiesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type probabilities(probabilitiesSEXP);
-    rcpp_result_gen = Rcpp::wrap(student_quantiles_cpp(means, variances, noise, weights, df, probabilities));
-    return rcpp_result_gen;
-END_RCPP
-}
-// student_log_density_cpp
-Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::MatrixXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
-RcppExport SEXP _kernelbayes_student_log_density_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP ySEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    rcpp_result_gen = Rcpp::wrap(student_log_density_cpp(means, variances, noise, weights, df, y));
+    rcpp_result_gen = Rcpp::wrap(mixture_log_density_cpp(means, variances, noise, weights, df, y));
     return rcpp_result_gen;
 END_RCPP
 }
 // mixture_crps_cpp
-Eigen::MatrixXd mixture_crps_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::MatrixXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
+Eigen::MatrixXd mixture_crps_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Rcpp::Nullable<Rcpp::NumericMatrix>& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
 RcppExport SEXP _kernelbayes_mixture_crps_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
@@ -657,63 +489,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// srvm_open_cpp
-SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::Nullable<Rcpp::List> state, SEXP pool);
-RcppExport SEXP _kernelbayes_srvm_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP poolSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_open_cpp(config, x, y, state, pool));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_pool_cpp
-SEXP srvm_pool_cpp(SEXP handle, bool at_end);
-RcppExport SEXP _kernelbayes_srvm_pool_cpp(SEXP handleSEXP, SEXP at_endSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< bool >::type at_end(at_endSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_pool_cpp(handle, at_end));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_pool_bytes_cpp
-double srvm_pool_bytes_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_srvm_pool_bytes_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_pool_bytes_cpp(handle));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_free_pool_cpp
-void srvm_free_pool_cpp(SEXP pool);
-RcppExport SEXP _kernelbayes_srvm_free_pool_cpp(SEXP poolSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
-    srvm_free_pool_cpp(pool);
-    return R_NilValue;
-END_RCPP
-}
-// srvm_rejuvenate_cpp
-Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::List state);
-RcppExport SEXP _kernelbayes_srvm_rejuvenate_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_rejuvenate_cpp(config, x, y, state));
-    return rcpp_result_gen;
-END_RCPP
-}
 // srvm_moments_cpp
 Rcpp::List srvm_moments_cpp(Rcpp::List state, const Eigen::MatrixXd& fixed, double shift, const Eigen::MatrixXd& values, std::vector<int> column);
 RcppExport SEXP _kernelbayes_srvm_moments_cpp(SEXP stateSEXP, SEXP fixedSEXP, SEXP shiftSEXP, SEXP valuesSEXP, SEXP columnSEXP) {
@@ -772,30 +547,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// running_sums_cpp
-std::vector<double> running_sums_cpp(std::vector<double> values, double start);
-RcppExport SEXP _kernelbayes_running_sums_cpp(SEXP valuesSEXP, SEXP startSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
-    Rcpp::traits::input_parameter< double >::type start(startSEXP);
-    rcpp_result_gen = Rcpp::wrap(running_sums_cpp(values, start));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_chain_open_cpp
-SEXP srvm_chain_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::Nullable<Rcpp::List> state);
-RcppExport SEXP _kernelbayes_srvm_chain_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_chain_open_cpp(config, x, y, state));
-    return rcpp_result_gen;
-END_RCPP
-}
 // srvm_new_moments_cpp
 Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state, SEXP candidates, const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, const Eigen::MatrixXd& points);
 RcppExport SEXP _kernelbayes_srvm_new_moments_cpp(SEXP configSEXP, SEXP stateSEXP, SEXP candidatesSEXP, SEXP noiseSEXP, SEXP bandwidthsSEXP, SEXP ruleSEXP, SEXP xSEXP, SEXP ySEXP, SEXP pointsSEXP) {
@@ -814,38 +565,74 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// srvm_open_cpp
+SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::Nullable<Rcpp::List> state, SEXP pool);
+RcppExport SEXP _kernelbayes_srvm_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP poolSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_open_cpp(config, x, y, state, pool));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_pool_cpp
+SEXP srvm_pool_cpp(SEXP handle, const std::string& what);
+RcppExport SEXP _kernelbayes_srvm_pool_cpp(SEXP handleSEXP, SEXP whatSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_pool_cpp(handle, what));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_free_pool_cpp
+void srvm_free_pool_cpp(SEXP pool);
+RcppExport SEXP _kernelbayes_srvm_free_pool_cpp(SEXP poolSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
+    srvm_free_pool_cpp(pool);
+    return R_NilValue;
+END_RCPP
+}
+// srvm_rejuvenate_cpp
+Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::List state);
+RcppExport SEXP _kernelbayes_srvm_rejuvenate_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_rejuvenate_cpp(config, x, y, state));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_open_cpp", (DL_FUNC) &_kernelbayes_bark_open_cpp, 5},
-    {"_kernelbayes_bark_fields_open_cpp", (DL_FUNC) &_kernelbayes_bark_fields_open_cpp, 5},
-    {"_kernelbayes_bark_class_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_probability_cpp, 2},
-    {"_kernelbayes_bark_class_draws_cpp", (DL_FUNC) &_kernelbayes_bark_class_draws_cpp, 1},
+    {"_kernelbayes_bark_class_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_probability_cpp, 3},
     {"_kernelbayes_bark_class_log_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_log_probability_cpp, 3},
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
-    {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 7},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 7},
     {"_kernelbayes_camera_rays_cpp", (DL_FUNC) &_kernelbayes_camera_rays_cpp, 3},
-    {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
-    {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
+    {"_kernelbayes_crossprod_cpp", (DL_FUNC) &_kernelbayes_crossprod_cpp, 3},
     {"_kernelbayes_features_mass_cpp", (DL_FUNC) &_kernelbayes_features_mass_cpp, 2},
     {"_kernelbayes_ridge_coefficients_cpp", (DL_FUNC) &_kernelbayes_ridge_coefficients_cpp, 3},
     {"_kernelbayes_kbr_probability_cpp", (DL_FUNC) &_kernelbayes_kbr_probability_cpp, 3},
     {"_kernelbayes_isotonic_cpp", (DL_FUNC) &_kernelbayes_isotonic_cpp, 1},
     {"_kernelbayes_kbr_gain_cpp", (DL_FUNC) &_kernelbayes_kbr_gain_cpp, 3},
-    {"_kernelbayes_third_moments_cpp", (DL_FUNC) &_kernelbayes_third_moments_cpp, 2},
-    {"_kernelbayes_hmm_update_cpp", (DL_FUNC) &_kernelbayes_hmm_update_cpp, 6},
+    {"_kernelbayes_hmm_update_cpp", (DL_FUNC) &_kernelbayes_hmm_update_cpp, 7},
     {"_kernelbayes_hmm_update_by_moments_cpp", (DL_FUNC) &_kernelbayes_hmm_update_by_moments_cpp, 6},
-    {"_kernelbayes_hmm_backward_cpp", (DL_FUNC) &_kernelbayes_hmm_backward_cpp, 6},
     {"_kernelbayes_hmm_correct_cpp", (DL_FUNC) &_kernelbayes_hmm_correct_cpp, 6},
-    {"_kernelbayes_rotation_minus_cpp", (DL_FUNC) &_kernelbayes_rotation_minus_cpp, 2},
-    {"_kernelbayes_rotation_plus_cpp", (DL_FUNC) &_kernelbayes_rotation_plus_cpp, 2},
+    {"_kernelbayes_rotation_cpp", (DL_FUNC) &_kernelbayes_rotation_cpp, 2},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
-    {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},
-    {"_kernelbayes_median_distance_cpp", (DL_FUNC) &_kernelbayes_median_distance_cpp, 1},
     {"_kernelbayes_incomplete_cholesky_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_cpp, 4},
-    {"_kernelbayes_incomplete_cholesky_gram_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_gram_cpp, 4},
-    {"_kernelbayes_asymmetry_cpp", (DL_FUNC) &_kernelbayes_asymmetry_cpp, 1},
     {"_kernelbayes_incomplete_cholesky_features_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_features_cpp, 4},
     {"_kernelbayes_kgs_open_cpp", (DL_FUNC) &_kernelbayes_kgs_open_cpp, 3},
     {"_kernelbayes_kgs_sites_cpp", (DL_FUNC) &_kernelbayes_kgs_sites_cpp, 3},
@@ -857,29 +644,23 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_machine_close_cpp", (DL_FUNC) &_kernelbayes_machine_close_cpp, 1},
     {"_kernelbayes_can_allocate_cpp", (DL_FUNC) &_kernelbayes_can_allocate_cpp, 1},
     {"_kernelbayes_mixing_cpp", (DL_FUNC) &_kernelbayes_mixing_cpp, 3},
-    {"_kernelbayes_mean_size_cpp", (DL_FUNC) &_kernelbayes_mean_size_cpp, 2},
-    {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 5},
-    {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
-    {"_kernelbayes_student_quantiles_cpp", (DL_FUNC) &_kernelbayes_student_quantiles_cpp, 6},
-    {"_kernelbayes_student_log_density_cpp", (DL_FUNC) &_kernelbayes_student_log_density_cpp, 6},
+    {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 6},
+    {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 6},
     {"_kernelbayes_mixture_crps_cpp", (DL_FUNC) &_kernelbayes_mixture_crps_cpp, 6},
     {"_kernelbayes_stream_uniform_cpp", (DL_FUNC) &_kernelbayes_stream_uniform_cpp, 1},
     {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
     {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},
     {"_kernelbayes_seal_cpp", (DL_FUNC) &_kernelbayes_seal_cpp, 1},
     {"_kernelbayes_simd_cpp", (DL_FUNC) &_kernelbayes_simd_cpp, 1},
-    {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 5},
-    {"_kernelbayes_srvm_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_cpp, 2},
-    {"_kernelbayes_srvm_pool_bytes_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_bytes_cpp, 1},
-    {"_kernelbayes_srvm_free_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_free_pool_cpp, 1},
-    {"_kernelbayes_srvm_rejuvenate_cpp", (DL_FUNC) &_kernelbayes_srvm_rejuvenate_cpp, 4},
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
     {"_kernelbayes_srvm_own_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_own_moments_cpp, 6},
     {"_kernelbayes_srvm_own_draws_cpp", (DL_FUNC) &_kernelbayes_srvm_own_draws_cpp, 7},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 4},
-    {"_kernelbayes_running_sums_cpp", (DL_FUNC) &_kernelbayes_running_sums_cpp, 2},
-    {"_kernelbayes_srvm_chain_open_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_open_cpp, 4},
     {"_kernelbayes_srvm_new_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_new_moments_cpp, 9},
+    {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 5},
+    {"_kernelbayes_srvm_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_cpp, 2},
+    {"_kernelbayes_srvm_free_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_free_pool_cpp, 1},
+    {"_kernelbayes_srvm_rejuvenate_cpp", (DL_FUNC) &_kernelbayes_srvm_rejuvenate_cpp, 4},
     {NULL, NULL, 0}
 };
 

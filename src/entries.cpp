@@ -20,4 +20,4 @@
 #include "glue_random.cpp"
 #include "glue_simd.cpp"
 #include "glue_srvm.cpp"
-#include "glue_srvm_chain.cpp"
+#include "glue_srvm_open.cpp"

@@ -45,38 +45,12 @@ SEXP open(const Rcpp::List& config, bark::Model model,
                                            std::move(model), state);
 }
 
-}  // namespace
-
-// [[Rcpp::export(rng = false)]]
-SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
-                   const Eigen::VectorXd& y, const Eigen::VectorXd& weights,
-                   Rcpp::Nullable<Rcpp::List> state) {
-  bark::Data data = bark_r::data(config, x, y, weights);
-  const double step = bark::chain_step(*data.family);
-  bark::Model shared = model(config, std::move(data), step);
-  if (config.containsElementNamed("varying")) {
-    const Rcpp::List noise = config["varying"];
-    shared.varying = {true, bark_r::prior(noise["prior"]), noise["mean"],
-                      noise["sd"], noise["floor"]};
-    return open<bark::VaryingChain>(config, std::move(shared), state);
-  }
-  if (shared.data.glm()) {
-    return open<bark::GlmChain>(config, std::move(shared), state);
-  }
-  shared.truncated = truncated(config["prior"]);
-  if (shared.truncated) {
-    return open<bark::TruncatedChain>(config, std::move(shared), state);
-  }
-  return open<bark::SumChain>(config, std::move(shared), state);
-}
-
-// [[Rcpp::export(rng = false)]]
-SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
-                          const std::vector<int>& labels,
-                          const Eigen::VectorXd& weights,
-                          Rcpp::Nullable<Rcpp::List> state) {
+// Several classes: a field for each.
+SEXP open_fields(const Rcpp::List& config, const Eigen::MatrixXd& x,
+                 const std::vector<int>& labels, const Eigen::VectorXd& weights,
+                 const Rcpp::Nullable<Rcpp::List>& state) {
   const bark::Classes classes =
-      bark_r::classes(labels, count_from_r(config, "classes", 2));
+      bark_r::classes(labels, count_from_r(config, "fields", 2));
   require(static_cast<Eigen::Index>(labels.size()) == x.rows(),
           "labels and rows disagree");
   // With more fields, an exchange must suit more of them.
@@ -94,4 +68,34 @@ SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
     return open<bark::GlmFieldsChain>(config, std::move(shared), state);
   }
   return open<bark::FieldsChain>(config, std::move(shared), state);
+}
+
+}  // namespace
+
+// [[Rcpp::export(rng = false)]]
+SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, SEXP y,
+                   const Eigen::VectorXd& weights,
+                   Rcpp::Nullable<Rcpp::List> state) {
+  if (config.containsElementNamed("fields")) {
+    return open_fields(config, x, Rcpp::as<std::vector<int>>(y), weights,
+                       state);
+  }
+  bark::Data data =
+      bark_r::data(config, x, Rcpp::as<Eigen::VectorXd>(y), weights);
+  const double step = bark::chain_step(*data.family);
+  bark::Model shared = model(config, std::move(data), step);
+  if (config.containsElementNamed("varying")) {
+    const Rcpp::List noise = config["varying"];
+    shared.varying = {true, bark_r::prior(noise["prior"]), noise["mean"],
+                      noise["sd"], noise["floor"]};
+    return open<bark::VaryingChain>(config, std::move(shared), state);
+  }
+  if (shared.data.glm()) {
+    return open<bark::GlmChain>(config, std::move(shared), state);
+  }
+  shared.truncated = truncated(config["prior"]);
+  if (shared.truncated) {
+    return open<bark::TruncatedChain>(config, std::move(shared), state);
+  }
+  return open<bark::SumChain>(config, std::move(shared), state);
 }

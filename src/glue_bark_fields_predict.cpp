@@ -60,41 +60,31 @@ class Responses {
 
 }  // namespace
 
-// Class probabilities at points, averaged over draws: a column per class.
+// Class probabilities: points x draws x classes, or `averaged` over draws,
+// points x classes.
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd bark_class_probability_cpp(const Rcpp::List& mean,
-                                           const Rcpp::List& variance) {
+Rcpp::NumericVector bark_class_probability_cpp(const Rcpp::List& mean,
+                                               const Rcpp::List& variance,
+                                               bool averaged) {
   Responses z(mean, variance);
-  const Eigen::Index classes = mean.size();
-  Eigen::MatrixXd out = Eigen::MatrixXd::Zero(z.points(), classes);
-  kernelbayes::bark::Largest largest;
-  for (Eigen::Index s = 0; s < z.draws(); ++s) {
-    for (Eigen::Index i = 0; i < z.points(); ++i) {
-      z.at(i, s);
-      const std::vector<double>& p = largest(z.mean, z.sd);
-      for (Eigen::Index k = 0; k < classes; ++k) out(i, k) += p[k];
-    }
-  }
-  return out / double(z.draws());
-}
-
-// The same for each draw: points x draws x classes.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector bark_class_draws_cpp(const Rcpp::List& f) {
-  Responses z(f, Rcpp::List());
-  const Eigen::Index classes = f.size(), cells = z.points() * z.draws();
-  Rcpp::NumericVector out(cells * classes);
+  const Eigen::Index classes = mean.size(), draws = averaged ? 1 : z.draws();
+  Rcpp::NumericVector out(z.points() * draws * classes);
   kernelbayes::bark::Largest largest;
   for (Eigen::Index s = 0; s < z.draws(); ++s) {
     for (Eigen::Index i = 0; i < z.points(); ++i) {
       z.at(i, s);
       const std::vector<double>& p = largest(z.mean, z.sd);
       for (Eigen::Index k = 0; k < classes; ++k) {
-        out[i + s * z.points() + k * cells] = p[k];
+        out[i + z.points() * ((averaged ? 0 : s) + draws * k)] += p[k];
       }
     }
   }
-  out.attr("dim") = Rcpp::IntegerVector::create(z.points(), z.draws(), classes);
+  if (averaged) {
+    for (double& p : out) p /= double(z.draws());
+    out.attr("dim") = Rcpp::Dimension(z.points(), classes);
+  } else {
+    out.attr("dim") = Rcpp::Dimension(z.points(), draws, classes);
+  }
   return out;
 }
 

@@ -83,6 +83,9 @@ class PooledDraws {
     return out;
   }
 
+  // Do kernels depend on x along directions?
+  bool projected() const { return projected_; }
+
   // Mean of the coefficients. Draws of the truncation approximation, which does
   // not integrate them out, have no factor: f is then known.
   bool conditional() const { return z_.size() == 0; }
@@ -190,9 +193,96 @@ double normal_cdf(double x) {
   return 0.5 * std::erfc(-x * kRootHalf);
 }
 
-Eigen::VectorXd probabilities(const Eigen::VectorXd& f) {
-  return f.unaryExpr(&normal_cdf);
-}
+// The mean of f, or of Phi(f), over rows at points that replace some
+// predictors.
+class Partial {
+ public:
+  Partial(const PooledDraws& all, const Eigen::MatrixXd& points,
+          const std::vector<int>& moved, const Eigen::MatrixXd& rows,
+          const Eigen::MatrixXd& train, bool moments, Eigen::Index draws)
+      : all_(all),
+        rows_(rows),
+        train_(train),
+        moved_(moved),
+        at_(Eigen::MatrixXd::Zero(points.rows(), rows.cols())),
+        vary_(rows.cols(), false),
+        moments_(moments),
+        mean(points.rows(), draws),
+        variance(moments ? mean.rows() : 0, moments ? draws : 0) {
+    for (std::size_t j = 0; j < moved.size(); ++j) {
+      at_.col(moved[j]) = points.col(j);
+      vary_[moved[j]] = true;
+    }
+    others_ = vary_;
+    others_.flip();
+  }
+
+  void add(Eigen::Index i, int draw) {
+    if (all_.projected()) {
+      add_along(i, draw);
+    } else {
+      add_product(i, draw);
+    }
+  }
+
+ private:
+  // Kernels depend on x along directions: all rows are recomputed at each
+  // point.
+  void add_along(Eigen::Index i, int draw) {
+    const Eigen::Index n = at_.rows();
+    Eigen::MatrixXd means(n, all_.beta(draw).size()), at = rows_;
+    Eigen::VectorXd slopes(rows_.rows()), mean_slopes(n);
+    for (Eigen::Index k = 0; k < n; ++k) {
+      for (const int l : moved_) at.col(l).setConstant(at_(k, l));
+      const Eigen::MatrixXd columns = all_.columns(draw, at, train_);
+      slopes.setZero();
+      all_.add_slopes(draw, at, slopes);
+      if (moments_) {
+        means.row(k) = columns.colwise().mean();
+        mean_slopes[k] = slopes.mean();
+      } else {
+        const Eigen::VectorXd f = columns * all_.beta(draw) + slopes;
+        mean(k, i) = f.unaryExpr(&normal_cdf).mean();
+      }
+    }
+    if (!moments_) return;
+    all_.moments(draw, means, mean.col(i), variance.col(i));
+    mean.col(i) += mean_slopes;
+  }
+
+  // A kernel is the product of one over the varied predictors, the same for all
+  // rows, and one over the others, the same for all points: no value is
+  // computed twice.
+  void add_product(Eigen::Index i, int draw) {
+    Eigen::MatrixXd by_point = all_.columns(draw, at_, train_, &vary_);
+    const Eigen::MatrixXd by_row = all_.columns(draw, rows_, train_, &others_);
+    Eigen::VectorXd row_slopes = Eigen::VectorXd::Zero(rows_.rows());
+    Eigen::VectorXd point_slopes = Eigen::VectorXd::Zero(at_.rows());
+    all_.add_slopes(draw, rows_, row_slopes, &others_);
+    all_.add_slopes(draw, at_, point_slopes, &vary_);
+    if (moments_) {
+      by_point = by_point * by_row.colwise().mean().asDiagonal();
+      all_.moments(draw, by_point, mean.col(i), variance.col(i));
+      mean.col(i).array() += point_slopes.array() + row_slopes.mean();
+      return;
+    }
+    Eigen::MatrixXd f =
+        by_row * all_.beta(draw).asDiagonal() * by_point.transpose();
+    f.colwise() += row_slopes;
+    f.rowwise() += point_slopes.transpose();
+    mean.col(i) = f.unaryExpr(&normal_cdf).colwise().mean().transpose();
+  }
+
+  const PooledDraws& all_;
+  const Eigen::MatrixXd &rows_, &train_;
+  std::vector<int> moved_;
+  Eigen::MatrixXd at_;
+  std::vector<bool> vary_, others_;
+  bool moments_;
+
+ public:
+  Eigen::MatrixXd mean, variance;
+};
 
 }  // namespace
 
@@ -224,53 +314,10 @@ Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x,
   return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
 }
 
-// Partial dependence if kernels depend on x along directions: all rows are
-// recomputed at each point.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws,
-                                      const Eigen::MatrixXd& points,
-                                      const Rcpp::IntegerVector& varied,
-                                      const Eigen::MatrixXd& rows,
-                                      const Eigen::MatrixXd& x,
-                                      const std::string& what,
-                                      const Rcpp::IntegerVector& chosen) {
-  const PooledDraws all(draws);
-  const std::vector<int> of = all.checked(chosen, rows, x);
-  const std::vector<int> moved = columns_from_r(varied, points, x);
-  const bool moments = what == "moments";
-  const Eigen::Index n = points.rows(), s = chosen.size();
-  Eigen::MatrixXd mean(n, s), variance(moments ? n : 0, moments ? s : 0);
-  for (Eigen::Index i = 0; i < s; ++i) {
-    const int draw = of[i];
-    Eigen::MatrixXd means(n, all.beta(draw).size()), at = rows;
-    Eigen::VectorXd slopes(rows.rows()), mean_slopes(n);
-    for (Eigen::Index k = 0; k < n; ++k) {
-      for (std::size_t j = 0; j < moved.size(); ++j) {
-        at.col(moved[j]).setConstant(points(k, j));
-      }
-      const Eigen::MatrixXd columns = all.columns(draw, at, x);
-      slopes.setZero();
-      all.add_slopes(draw, at, slopes);
-      if (moments) {
-        means.row(k) = columns.colwise().mean();
-        mean_slopes[k] = slopes.mean();
-      } else {
-        mean(k, i) = probabilities(columns * all.beta(draw) + slopes).mean();
-      }
-    }
-    if (!moments) continue;
-    all.moments(draw, means, mean.col(i), variance.col(i));
-    mean.col(i) += mean_slopes;
-  }
-  return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
-}
-
 // The mean over `rows` when the values of each point replace the predictors
 // `varied` (from 1), a row per point and a column per draw: of f
 // with its variance ("moments"), or of Phi(f) with the coefficients drawn
-// ("probability"). A kernel is the product of one over the varied predictors,
-// the same for all rows, and one over the others, the same for all points: no
-// value is computed twice.
+// ("probability").
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_partial_cpp(const Rcpp::List& draws,
                             const Eigen::MatrixXd& points,
@@ -280,38 +327,9 @@ Rcpp::List bark_partial_cpp(const Rcpp::List& draws,
                             const Rcpp::IntegerVector& chosen) {
   const PooledDraws all(draws);
   const std::vector<int> of = all.checked(chosen, rows, x);
-  const std::vector<int> moved = columns_from_r(varied, points, x);
-  Eigen::MatrixXd at = Eigen::MatrixXd::Zero(points.rows(), x.cols());
-  std::vector<bool> vary(x.cols(), false);
-  for (std::size_t j = 0; j < moved.size(); ++j) {
-    at.col(moved[j]) = points.col(j);
-    vary[moved[j]] = true;
-  }
-  std::vector<bool> others = vary;
-  others.flip();
-  const bool moments = what == "moments";
-  Eigen::MatrixXd mean(points.rows(), chosen.size());
-  Eigen::MatrixXd variance(moments ? mean.rows() : 0,
-                           moments ? mean.cols() : 0);
-  for (Eigen::Index i = 0; i < mean.cols(); ++i) {
-    const int draw = of[i];
-    Eigen::MatrixXd by_point = all.columns(draw, at, x, &vary);
-    const Eigen::MatrixXd by_row = all.columns(draw, rows, x, &others);
-    Eigen::VectorXd row_slopes = Eigen::VectorXd::Zero(rows.rows());
-    Eigen::VectorXd point_slopes = Eigen::VectorXd::Zero(at.rows());
-    all.add_slopes(draw, rows, row_slopes, &others);
-    all.add_slopes(draw, at, point_slopes, &vary);
-    if (moments) {
-      by_point = by_point * by_row.colwise().mean().asDiagonal();
-      all.moments(draw, by_point, mean.col(i), variance.col(i));
-      mean.col(i).array() += point_slopes.array() + row_slopes.mean();
-    } else {
-      Eigen::MatrixXd f =
-          by_row * all.beta(draw).asDiagonal() * by_point.transpose();
-      f.colwise() += row_slopes;
-      f.rowwise() += point_slopes.transpose();
-      mean.col(i) = f.unaryExpr(&normal_cdf).colwise().mean().transpose();
-    }
-  }
-  return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
+  Partial partial(all, points, columns_from_r(varied, points, x), rows, x,
+                  what == "moments", chosen.size());
+  for (std::size_t i = 0; i < of.size(); ++i) partial.add(i, of[i]);
+  return Rcpp::List::create(_["mean"] = partial.mean,
+                            _["variance"] = partial.variance);
 }

@@ -15,25 +15,20 @@ Rcpp::List to_r(const kbr::Gain& gain) {
 
 }  // namespace
 
-// R'R, or R' diag(weights) R.
+// x' diag(weights) y; without y, of x with itself.
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd features_gram_cpp(
-    const Eigen::Map<Eigen::MatrixXd>& features,
-    const Rcpp::Nullable<Rcpp::NumericVector>& weights) {
-  if (weights.isNull()) return kbr::gram(features);
-  const auto w = Rcpp::as<Eigen::VectorXd>(Rcpp::NumericVector(weights));
-  require(features.rows() == w.size(), "features and weights disagree");
-  return kbr::weighted_gram(features, w);
-}
-
-// left' diag(weights) right.
-// [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd features_cross_cpp(const Eigen::Map<Eigen::MatrixXd>& left,
-                                   const Eigen::Map<Eigen::MatrixXd>& right,
-                                   const Eigen::VectorXd& weights) {
-  require(left.rows() == weights.size() && right.rows() == weights.size(),
+Eigen::MatrixXd crossprod_cpp(
+    const Eigen::Map<Eigen::MatrixXd>& x,
+    const Rcpp::Nullable<Rcpp::NumericMatrix>& y = R_NilValue,
+    const Rcpp::Nullable<Rcpp::NumericVector>& weights = R_NilValue) {
+  if (y.isNull() && weights.isNull()) return kbr::gram(x);
+  Eigen::VectorXd w = Eigen::VectorXd::Ones(x.rows());
+  if (weights.isNotNull()) w = Rcpp::as<Eigen::VectorXd>(weights.get());
+  require(x.rows() == w.size() && (y.isNull() || Rf_nrows(y.get()) == x.rows()),
           "features and weights disagree");
-  return kbr::weighted_cross(left, right, weights);
+  if (y.isNull()) return kbr::weighted_gram(x, w);
+  return kbr::weighted_cross(x, Rcpp::as<Eigen::Map<Eigen::MatrixXd>>(y.get()),
+                             w);
 }
 
 // [[Rcpp::export(rng = false)]]

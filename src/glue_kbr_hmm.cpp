@@ -8,8 +8,8 @@ namespace kbr = kernelbayes::kbr;
 
 namespace {
 
-Rcpp::List to_r(const kbr::Posterior& posterior, const char* name) {
-  return Rcpp::List::create(Rcpp::Named(name) = posterior.a,
+Rcpp::List to_r(const kbr::Posterior& posterior) {
+  return Rcpp::List::create(Rcpp::Named("a") = posterior.a,
                             Rcpp::Named("features") = posterior.features,
                             Rcpp::Named("sum") = posterior.sum);
 }
@@ -17,21 +17,14 @@ Rcpp::List to_r(const kbr::Posterior& posterior, const char* name) {
 }  // namespace
 
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd third_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& left,
-                                  const Eigen::Map<Eigen::MatrixXd>& right) {
-  require(left.rows() == right.rows(), "features disagree");
-  return kbr::third_moments(left, right);
-}
-
-// [[Rcpp::export(rng = false)]]
 Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
                           const Eigen::Map<Eigen::MatrixXd>& b,
                           const Eigen::VectorXd& c, const Eigen::VectorXd& phi,
-                          double delta, bool squared) {
+                          double delta, bool squared, bool normalised) {
   require(
       p.rows() == b.rows() && p.cols() == c.size() && b.cols() == phi.size(),
       "features disagree");
-  return to_r(kbr::update(p, b, c, phi, delta, squared), "a");
+  return to_r(kbr::update(p, b, c, phi, delta, squared, normalised));
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -44,19 +37,7 @@ Rcpp::List hmm_update_by_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& t,
   require(v.rows() == x && v.cols() == y && t.cols() == x && u.cols() == y &&
               t.rows() == y * (y + 1) / 2 && u.rows() == x * (x + 1) / 2,
           "moments disagree");
-  return to_r(kbr::update_by_moments(t, u, v, c, phi, delta), "a");
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
-                            const Eigen::Map<Eigen::MatrixXd>& n,
-                            const Eigen::VectorXd& e,
-                            const Eigen::VectorXd& phi, double delta,
-                            bool squared) {
-  require(
-      p.rows() == n.rows() && p.cols() == e.size() && n.cols() == phi.size(),
-      "features disagree");
-  return to_r(kbr::backward(p, n, e, phi, delta, squared), "z");
+  return to_r(kbr::update_by_moments(t, u, v, c, phi, delta));
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -67,21 +48,17 @@ Rcpp::List hmm_correct_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
   require(p.rows() == n.rows() && p.cols() == s.size() &&
               n.rows() == w.size() && n.cols() == change.size(),
           "features disagree");
-  return to_r(kbr::correct(p, n, s, w, change, delta), "z");
+  return to_r(kbr::correct(p, n, s, w, change, delta));
 }
 
+// From rotations b, nine numbers each, `to` others: steps, axis times angle, in
+// three columns. Or where such steps lead `to`.
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd rotation_minus_cpp(const Eigen::Map<Eigen::MatrixXd>& a,
-                                   const Eigen::Map<Eigen::MatrixXd>& b) {
-  require(a.cols() == 9 && b.cols() == 9 && a.rows() == b.rows(),
+Eigen::MatrixXd rotation_cpp(const Eigen::Map<Eigen::MatrixXd>& b,
+                             const Eigen::Map<Eigen::MatrixXd>& to) {
+  require(b.cols() == 9 && (to.cols() == 9 || to.cols() == 3) &&
+              b.rows() == to.rows(),
           "rotations disagree");
-  return kbr::rotation_minus(a, b);
-}
-
-// [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd rotation_plus_cpp(const Eigen::Map<Eigen::MatrixXd>& b,
-                                  const Eigen::Map<Eigen::MatrixXd>& v) {
-  require(b.cols() == 9 && v.cols() == 3 && b.rows() == v.rows(),
-          "rotations disagree");
-  return kbr::rotation_plus(b, v);
+  return to.cols() == 9 ? kbr::rotation_minus(to, b)
+                        : kbr::rotation_plus(b, to);
 }

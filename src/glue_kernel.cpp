@@ -2,7 +2,6 @@
 
 #include "core/incomplete_cholesky.hpp"
 #include "core/linalg.hpp"
-#include "core/median_distance.hpp"
 #include "glue/lists.hpp"
 
 namespace {
@@ -15,6 +14,10 @@ Rcpp::NumericMatrix matrix_of(Eigen::Index rows, Eigen::Index columns) {
 
 Eigen::Map<Eigen::MatrixXd> as_eigen(Rcpp::NumericMatrix& matrix) {
   return {matrix.begin(), matrix.nrow(), matrix.ncol()};
+}
+
+Eigen::Map<Eigen::MatrixXd> points(SEXP x) {
+  return Rcpp::as<Eigen::Map<Eigen::MatrixXd>>(x);
 }
 
 int check_rank(int rank) {
@@ -38,20 +41,19 @@ Rcpp::List to_r(const kernelbayes::IncompleteCholesky& result, Eigen::Index n) {
 
 }  // namespace
 
+// Without y, of x with itself.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel,
-                                      const Eigen::Map<Eigen::MatrixXd>& x,
-                                      const Eigen::Map<Eigen::MatrixXd>& y) {
-  Rcpp::NumericMatrix out = matrix_of(x.rows(), y.rows());
-  kernel_from_r(kernel).block(x, y, as_eigen(out));
-  return out;
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix kernel_gram_cpp(const Rcpp::List& kernel,
-                                    const Eigen::Map<Eigen::MatrixXd>& x) {
-  Rcpp::NumericMatrix out = matrix_of(x.rows(), x.rows());
-  kernel_from_r(kernel).gram(x, as_eigen(out));
+Rcpp::NumericMatrix kernel_matrix_cpp(
+    const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x,
+    const Rcpp::Nullable<Rcpp::NumericMatrix>& y) {
+  const bool gram = y.isNull();
+  Rcpp::NumericMatrix out =
+      matrix_of(x.rows(), gram ? x.rows() : Rf_nrows(y.get()));
+  if (gram) {
+    kernel_from_r(kernel).gram(x, as_eigen(out));
+  } else {
+    kernel_from_r(kernel).block(x, points(y), as_eigen(out));
+  }
   return out;
 }
 
@@ -63,57 +65,32 @@ Eigen::VectorXd kernel_diagonal_cpp(const Rcpp::List& kernel,
   return out;
 }
 
+// Of a kernel at the points x, or of a Gram matrix; its points, if given, break
+// ties.
 // [[Rcpp::export(rng = false)]]
-double median_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& x) {
-  return kernelbayes::median_distance(x);
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::List incomplete_cholesky_cpp(const Rcpp::List& kernel,
-                                   const Eigen::Map<Eigen::MatrixXd>& x,
+Rcpp::List incomplete_cholesky_cpp(SEXP kernel,
+                                   const Rcpp::Nullable<Rcpp::NumericMatrix>& x,
                                    int rank, double tol) {
-  const kernelbayes::Kernel built = kernel_from_r(kernel);
-  return to_r(kernelbayes::incomplete_cholesky(
-                  kernelbayes::KernelSource(built, x),
-                  kernelbayes::tie_order::of_points(x), check_rank(rank), tol),
-              x.rows());
-}
-
-// The points x, if given, break ties.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List incomplete_cholesky_gram_cpp(
-    const Eigen::Map<Eigen::MatrixXd>& gram,
-    const Rcpp::Nullable<Rcpp::NumericMatrix>& x, int rank, double tol) {
   namespace tie_order = kernelbayes::tie_order;
+  const auto factorise = [&](const auto& source, const auto& order) {
+    const auto n = static_cast<Eigen::Index>(order.size());
+    return to_r(
+        kernelbayes::incomplete_cholesky(source, order, check_rank(rank), tol),
+        n);
+  };
+  if (!Rf_isMatrix(kernel)) {
+    const kernelbayes::Kernel built = kernel_from_r(Rcpp::List(kernel));
+    const auto at = points(x);
+    return factorise(kernelbayes::KernelSource(built, at),
+                     tie_order::of_points(at));
+  }
+  const auto gram = points(kernel);
   require(gram.rows() == gram.cols() &&
               (x.isNull() || Rf_nrows(x.get()) == gram.rows()),
           "points and their Gram matrix disagree");
-  const auto order =
-      x.isNull() ? tie_order::of_gram(gram)
-                 : tie_order::of_points(Rcpp::as<Eigen::Map<Eigen::MatrixXd>>(
-                       Rcpp::NumericMatrix(x)));
-  return to_r(kernelbayes::incomplete_cholesky(kernelbayes::MatrixSource(gram),
-                                               order, check_rank(rank), tol),
-              gram.rows());
-}
-
-// The largest |g(i, j) - g(j, i)|.
-// [[Rcpp::export(rng = false)]]
-double asymmetry_cpp(const Eigen::Map<Eigen::MatrixXd>& gram) {
-  constexpr Eigen::Index width = 32;
-  const Eigen::Index n = gram.rows();
-  require(gram.cols() == n, "the Gram matrix must be square");
-  double largest = 0;
-  for (Eigen::Index j = 0; j < n; j += width) {
-    const Eigen::Index m = std::min(width, n - j);
-    for (Eigen::Index i = j; i < n; i += width) {
-      const Eigen::Index h = std::min(width, n - i);
-      const auto gap =
-          gram.block(i, j, h, m) - gram.block(j, i, m, h).transpose();
-      largest = std::max(largest, gap.cwiseAbs().maxCoeff());
-    }
-  }
-  return largest;
+  return factorise(
+      kernelbayes::MatrixSource(gram),
+      x.isNull() ? tie_order::of_gram(gram) : tie_order::of_points(points(x)));
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -20,29 +20,27 @@ kernelbayes::mixing::Chains column(const Rcpp::NumericMatrix& draws, int j,
 
 // For each column of `draws`, chain after chain: bulk and tail effective sample
 // size and R-hat, a row each. `scores` are those of the ranks 1, 3/2, 2, ...
+// Without them, the effective sample size of the mean.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix mixing_cpp(const Rcpp::NumericMatrix& draws, int chains,
-                               const std::vector<double>& scores) {
-  Rcpp::NumericMatrix out(3, draws.ncol());
+Rcpp::NumericMatrix mixing_cpp(
+    const Rcpp::NumericMatrix& draws, int chains,
+    const Rcpp::Nullable<Rcpp::NumericVector>& scores) {
+  const bool of_mean = scores.isNull();
+  const auto known = Rcpp::as<std::vector<double>>(
+      of_mean ? Rcpp::NumericVector() : Rcpp::NumericVector(scores));
+  Rcpp::NumericMatrix out(of_mean ? 1 : 3, draws.ncol());
   for (int j = 0; j < draws.ncol(); ++j) {
     const auto one = column(draws, j, chains);
-    require(scores.size() + 1 >= 4 * one.number * (one.length / 2),
+    if (of_mean) {
+      out(0, j) = kernelbayes::mixing::mean_size(one);
+      continue;
+    }
+    require(known.size() + 1 >= 4 * one.number * (one.length / 2),
             "the scores are incomplete");
-    const auto found = kernelbayes::mixing::summarise(one, scores);
+    const auto found = kernelbayes::mixing::summarise(one, known);
     out(0, j) = found.ess_bulk;
     out(1, j) = found.ess_tail;
     out(2, j) = found.rhat;
-  }
-  return out;
-}
-
-// Effective sample sizes of the means of the columns of `draws`.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector mean_size_cpp(const Rcpp::NumericMatrix& draws,
-                                  int chains) {
-  Rcpp::NumericVector out(draws.ncol());
-  for (int j = 0; j < draws.ncol(); ++j) {
-    out[j] = kernelbayes::mixing::mean_size(column(draws, j, chains));
   }
   return out;
 }

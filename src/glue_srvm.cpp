@@ -1,33 +1,14 @@
 #include <RcppEigen.h>
 
-#include <memory>
-
-#include "core/mixture.hpp"
-#include "core/srvm/filter.hpp"
 #include "core/srvm/moments.hpp"
 #include "core/srvm/transfer.hpp"
 #include "glue/archive.hpp"
-#include "glue/executor.hpp"
 #include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"
 
 namespace {
 
 using namespace kernelbayes;
-using srvm::CandidatePool;
-
-std::unique_ptr<srvm::Filter> filter(const Rcpp::List& config,
-                                     const Eigen::MatrixXd& x,
-                                     const Eigen::MatrixXd& y) {
-  srvm::Config from = srvm_r::config(config);
-  srvm_r::check_columns(from.model, x.cols());
-  return std::make_unique<srvm::Filter>(
-      std::move(from), x, y, make_executor(count_from_r(config, "threads", 1)));
-}
-
-srvm::Filter& filter_of(SEXP handle) {
-  return dynamic_cast<srvm::Filter&>(machine_of(handle));
-}
 
 std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
                                              int fixed) {
@@ -73,52 +54,6 @@ Eigen::MatrixXd own_values(const RadialKernel& kernel,
 }
 
 }  // namespace
-
-// `pool`: NULL, or that of exactly this state.
-// [[Rcpp::export(rng = false)]]
-SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
-                   const Eigen::MatrixXd& y, Rcpp::Nullable<Rcpp::List> state,
-                   SEXP pool = R_NilValue) {
-  auto machine = filter(config, x, y);
-  if (!Rf_isNull(pool)) {
-    machine->know(Rcpp::XPtr<CandidatePool>(pool).checked_get());
-  }
-  return open_machine(std::move(machine), state);
-}
-
-// The pool of a run: a copy, or at the end of the run the pool itself.
-// [[Rcpp::export(rng = false)]]
-SEXP srvm_pool_cpp(SEXP handle, bool at_end) {
-  srvm::Filter& run = filter_of(handle);
-  auto pool = at_end ? std::make_unique<CandidatePool>(run.release_pool())
-                     : std::make_unique<CandidatePool>(run.pool());
-  return Rcpp::XPtr<CandidatePool>(pool.release());
-}
-
-// [[Rcpp::export(rng = false)]]
-double srvm_pool_bytes_cpp(SEXP handle) {
-  return filter_of(handle).pool().bytes();
-}
-
-// [[Rcpp::export(rng = false)]]
-void srvm_free_pool_cpp(SEXP pool) {
-  Rcpp::XPtr<CandidatePool>(pool).release();
-}
-
-// The state with as many particles as in `config`, moved again.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
-                               const Eigen::MatrixXd& y, Rcpp::List state) {
-  const int wanted = count_from_r(config, "particles", 1);
-  Rcpp::List before = Rcpp::clone(config);
-  before["particles"] = get<int>(state, "k").size();
-  auto run = filter(before, x, y);
-  read_state(state, [&](Archive& archive) { run->transfer(archive); });
-  run->rejuvenate(wanted);
-  ListWriter writer;
-  run->transfer(writer);
-  return writer.written();
-}
 
 // Posterior means and variances of f, n points x N particles, given the fixed
 // columns there. `values` is n x U; `column[j]` (from 1) is its column for
@@ -242,12 +177,4 @@ std::vector<double> srvm_coefficients_cpp(Rcpp::List state, int fixed,
     out.insert(out.end(), mean.begin(), mean.end());
   }
   return out;
-}
-
-// Cumulative sums of `start` and the values, one by one: sums of a part
-// continue from its start with the same bits.
-// [[Rcpp::export(rng = false)]]
-std::vector<double> running_sums_cpp(std::vector<double> values, double start) {
-  for (double& value : values) start = value += start;
-  return values;
 }

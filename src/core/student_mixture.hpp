@@ -51,13 +51,18 @@ class StudentRule {
   struct Node {
     double variance, weight, log_weight;  // of 1 / omega
   };
-  Node node(int j) const { return j < held() ? table_[j] : compute(j); }
+  /// Beyond the table it is computed into `spare`. No copy: copies cost much.
+  const Node& node(int j, Node& spare) const {
+    if (j < held()) return table_[j];
+    return spare = compute(j);
+  }
 
   /// Variances and weights of nodes from the first on.
   void copy(int first, Eigen::Ref<Eigen::VectorXd> variance,
             Eigen::Ref<Eigen::VectorXd> weight) const {
+    Node spare;
     for (int k = 0; k < variance.size(); ++k) {
-      const Node at = node(first + k);
+      const Node& at = node(first + k, spare);
       variance[k] = at.variance;
       weight[k] = at.weight;
     }
@@ -282,8 +287,9 @@ struct StudentMixture {
     const StudentRule& rule = rules.of(i);
     const int size = nodes(i, r);
     const double log_weight = std::log(weights[i]);
+    StudentRule::Node spare;
     for (int j = 0; j < size; ++j) {
-      const StudentRule::Node node = rule.node(j);
+      const StudentRule::Node& node = rule.node(j, spare);
       const double variance = variances[i] + noise[i] * node.variance;
       const double u = r / std::sqrt(variance);
       sum.add(log_weight + node.log_weight -

@@ -201,8 +201,7 @@ prediction_scores <- function(f, moments, probs = c(0.05, 0.25, 0.75, 0.95)) {
   sd <- sqrt(moments$variance)
   z <- (f - moments$mean) / sd
   quantiles <- mixture_quantiles_cpp(
-    moments$mean, moments$variance, rep(1 / ncol(f), ncol(f)), probs,
-    stats::qnorm(probs)
+    moments$mean, moments$variance, NULL, rep(1 / ncol(f), ncol(f)), Inf, probs
   )
   below <- vapply(seq_along(probs), function(i) {
     chance <- stats::pnorm(quantiles[, i], moments$mean, sd)

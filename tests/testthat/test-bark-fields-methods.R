@@ -150,7 +150,8 @@ test_that("predictions have their shapes and agree with each other", {
     )
     expect_equal(one[1, , ], link[2, , ])
     # Probabilities given the draws, with mean p over coefficients.
-    given <- bark_class_draws_cpp(lapply(1:3, function(k) t(f[, 1:3, k])))
+    some <- lapply(1:3, function(k) t(f[, 1:3, k]))
+    given <- bark_class_probability_cpp(some, list(), FALSE)
     expect_lt(max(abs(apply(given, c(1, 3), mean) - p[1:3, ])), 0.2)
     expect_equal(
       bands[1:3, , "lwr"],
@@ -181,11 +182,11 @@ test_that("a mean over coefficients equals one over many draws of them", {
   at <- matrix(1.65)
   pool <- posterior_pool(fit)
   values <- fields_values(fit, at, pool, "moments", 40L)
-  p <- bark_class_probability_cpp(values$mean, values$variance)
+  p <- bark_class_probability_cpp(values$mean, values$variance, TRUE)
   f <- withr::with_seed(1, Map(function(m, v) {
     matrix(stats::rnorm(4000, m, sqrt(v)), 1)
   }, values$mean, values$variance))
-  given <- bark_class_draws_cpp(f)[1, , ]
+  given <- bark_class_probability_cpp(f, list(), FALSE)[1, , ]
   z <- (colMeans(given) - p) / apply(given, 2, stats::sd) * sqrt(4000)
   used <- p > 1e-3
   expect_gte(sum(used), 2)
@@ -410,7 +411,8 @@ test_that("partial dependence is a mean over rows of predictions", {
   at$Petal.Width <- 1.5
   pool <- posterior_pool(fits$plane)
   f <- predict(fits$plane, at, type = "draws", ndraws = 20)
-  p <- bark_class_draws_cpp(lapply(1:3, function(k) t(f[, , k])))
+  each <- lapply(1:3, function(k) t(f[, , k]))
+  p <- bark_class_probability_cpp(each, list(), FALSE)
   expect_equal(out$mean[c(2, 4, 6)], apply(p, 3, mean))
   link <- partial_dependence(fits$plane, "Petal.Width", grid, type = "link")
   expect_equal(link$mean[c(2, 4, 6)],

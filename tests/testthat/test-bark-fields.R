@@ -27,12 +27,12 @@ fields_engine <- function(x, y, prior = fields_setting(), warmup = 20,
     list(
       config = list(
         prior = prior, seed = seed, prior_only = prior_only,
-        family = "probit", classes = classes, warmup = warmup,
+        family = "probit", fields = classes, warmup = warmup,
         iter = iter, thin = thin, n_temps = n_temps, sweep = sweep
       ),
       x = x, y = as.integer(y), weights = rep(1, length(y))
     ),
-    class = c("kb_engine_bark_fields", "kb_engine_chain", "kb_engine")
+    class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
   )
 }
 
@@ -84,7 +84,7 @@ test_that("probabilities of the largest agree with quadrature", {
       largest_by_integrate(case$mean, case$sd, k)
     }, 0)
     label <- toString(unlist(case))
-    p <- drop(bark_class_probability_cpp(mean, variance))
+    p <- drop(bark_class_probability_cpp(mean, variance, TRUE))
     expect_lt(max(abs(p - exact)), 1e-6, label = label)
     expect_equal(sum(p), 1)
     log_p <- vapply(seq_len(size), function(k) {
@@ -111,7 +111,7 @@ test_that("two classes agree with the probit link, also far in the tails", {
   # Indistinguishable classes, of any number, are equally probable.
   for (size in c(2, 3, 10, 50)) {
     p <- bark_class_probability_cpp(
-      rep(list(matrix(3)), size), rep(list(matrix(0.5)), size)
+      rep(list(matrix(3)), size), rep(list(matrix(0.5)), size), TRUE
     )
     expect_equal(drop(p), rep(1 / size, size))
   }
@@ -303,7 +303,7 @@ fields_answers <- function(run, x, at) {
     bark_values_cpp(field, at, x, "moments", seq_len(s))
   })
   p <- bark_class_probability_cpp(
-    lapply(moments, `[[`, "mean"), lapply(moments, `[[`, "variance")
+    lapply(moments, `[[`, "mean"), lapply(moments, `[[`, "variance"), TRUE
   )
   last <- fields[[length(fields)]]
   c(

@@ -470,7 +470,7 @@ test_that("a fit averages over the degrees of freedom that it learns", {
   scaling <- fit$settings$scaling
   parts <- vapply(values, function(df) {
     these <- pool$df == df
-    exp(student_log_density_cpp(
+    exp(mixture_log_density_cpp(
       moments$mean[, these, drop = FALSE],
       moments$variance[, these, drop = FALSE], rbind(1 / pool$noise[these]),
       rep(1 / sum(these), sum(these)), df, scaling_y(scaling, new$y)

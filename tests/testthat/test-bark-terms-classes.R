@@ -160,12 +160,12 @@ class_engine <- function(problem, prior, y, ..., x = class_x) {
       list(
         config = utils::modifyList(list(
           prior = prior, seed = 1, prior_only = FALSE,
-          family = "probit", classes = problem$classes, warmup = 20,
+          family = "probit", fields = problem$classes, warmup = 20,
           iter = 40, thin = 1, n_temps = 1, sweep = "full"
         ), list(...)),
         x = x, y = as.integer(y), weights = rep(1, length(y))
       ),
-      class = c("kb_engine_bark_fields", "kb_engine_chain", "kb_engine")
+      class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
     )
   } else {
     engine <- response_engine(
@@ -291,7 +291,7 @@ expect_likelihoods <- function(engine) {
     expect_equal(draws$level, colMeans(f), tolerance = 1e-10)
     f + drawn_terms(terms, draws)
   }
-  exact <- if (inherits(engine, "kb_engine_bark_fields")) {
+  exact <- if (!is.null(engine$config$fields)) {
     means <- lapply(draws$fields, mean_of)
     vapply(seq_along(draws$log_likelihood), function(s) {
       sum(vapply(seq_along(engine$y), function(i) {

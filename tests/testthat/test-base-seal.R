@@ -286,9 +286,8 @@ test_that("C++ itself checks what it uses as indices and sizes", {
     }
   }
   spoil("bark", "config", "n_temps", among = sizes)
-  for (name in c("bark_ordered", "bark_classes")) {
-    spoil(name, "config", "classes", among = sizes)
-  }
+  spoil("bark_ordered", "config", "classes", among = sizes)
+  spoil("bark_classes", "config", "fields", among = sizes)
   spoil("bark_classes", "y")
   spoil("kgs", "data", "classes", among = sizes)
   spoil("kgs", "data", "label", among = sizes)
@@ -306,9 +305,7 @@ test_that("C++ checks draws before it predicts from them", {
       lapply(c("mean", "moments", "draw"), function(what) {
         function() bark_values_cpp(pool, at, x, what, chosen)
       }),
-      lapply(c(bark_partial_cpp, bark_partial_projected_cpp), function(f) {
-        function() f(pool, at, varied, x, x, "moments", chosen)
-      })
+      function() bark_partial_cpp(pool, at, varied, x, x, "moments", chosen)
     )
   }
   refused <- function(...) {

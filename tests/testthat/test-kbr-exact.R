@@ -282,12 +282,12 @@ test_that("sums over blocks of rows are sums over all rows", {
     r <- normal_points(n, 5, 1)
     other <- normal_points(n, 3, 2)
     w <- normal_points(n, 1, 3)[, 1]
-    expect_close(features_gram_cpp(r, NULL), crossprod(r), 1e-13)
-    expect_close(features_gram_cpp(r, w), crossprod(r, w * r), 1e-12)
+    expect_close(crossprod_cpp(r), crossprod(r), 1e-13)
+    expect_close(crossprod_cpp(r, weights = w), crossprod(r, w * r), 1e-12)
     expect_close(
-      features_cross_cpp(r, other, w), crossprod(r, w * other), 1e-12
+      crossprod_cpp(r, other, w), crossprod(r, w * other), 1e-12
     )
-    expect_true(isSymmetric(features_gram_cpp(r, w), tol = 0))
+    expect_true(isSymmetric(crossprod_cpp(r, weights = w), tol = 0))
   }
 })
 

@@ -221,7 +221,7 @@ test_that("the median bandwidth is the median of pairwise distances", {
   expect_identical(
     kernel_matrix(k, x, x[1:3, ]), kernel_matrix(resolved, x, x[1:3, ])
   )
-  expect_error(kernel_gram_cpp(k, x), "not resolved")
+  expect_error(kernel_matrix_cpp(k, x, NULL), "not resolved")
 })
 
 test_that("arguments out of range are classed errors", {
@@ -269,8 +269,8 @@ test_that("infinite points, and points of the wrong width, are refused", {
     expect_error(eval(e), class = "kb_error_dimension", info = format(e))
   }
   # and the core says so too
-  expect_error(kernel_gram_cpp(kernel_rotation(), x), "9 columns")
-  expect_error(kernel_gram_cpp(kernel_laplace(c(1, 2)), x), "length 1")
+  expect_error(kernel_matrix_cpp(kernel_rotation(), x, NULL), "9 columns")
+  expect_error(kernel_matrix_cpp(kernel_laplace(c(1, 2)), x, NULL), "length 1")
   expect_error(kernel_matrix_cpp(k, x, x[, 1:2]), "disagree")
 })
 

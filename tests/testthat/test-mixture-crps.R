@@ -89,12 +89,12 @@ test_that("noise may have a variance, and degrees of freedom, of its own", {
       one(mixture_crps_cpp, y[[i]])[1, ]
     )
     expect_equal(
-      student_quantiles_cpp(m, v, noise, w, df, p)[i, ],
-      one(student_quantiles_cpp, p)[1, ]
+      mixture_quantiles_cpp(m, v, noise, w, df, p)[i, ],
+      one(mixture_quantiles_cpp, p)[1, ]
     )
     expect_equal(
-      student_log_density_cpp(m, v, noise, w, df, y)[[i]],
-      one(student_log_density_cpp, y[[i]])
+      mixture_log_density_cpp(m, v, noise, w, df, y)[[i]],
+      one(mixture_log_density_cpp, y[[i]])
     )
   }
 })

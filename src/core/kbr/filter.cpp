@@ -12,17 +12,6 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-Index packed_size(Index r) { return r * (r + 1) / 2; }
-
-VectorXd pack(const MatrixXd& symmetric) {
-  const Index r = symmetric.rows();
-  VectorXd out(packed_size(r));
-  for (Index j = 0, at = 0; j < r; at += r - j, ++j) {
-    out.segment(at, r - j) = symmetric.col(j).tail(r - j);
-  }
-  return out;
-}
-
 MatrixXd unpack(const VectorXd& packed, Index r) {
   MatrixXd out(r, r);
   for (Index j = 0, at = 0; j < r; at += r - j, ++j) {
@@ -69,19 +58,12 @@ VectorXd squared_solve(const MatrixXd& gram, double delta,
   return x;
 }
 
-MatrixXd third_moments(const Features& left, const Features& right) {
-  MatrixXd out(packed_size(right.cols()), left.cols());
-  for (Index k = 0; k < left.cols(); ++k) {
-    out.col(k) = pack(weighted_gram(right, left.col(k)));
-  }
-  return out;
-}
-
-namespace {
-
-// Weights mu * (B a) / sum.
-Posterior weigh(const Features& p, const Features& b, const VectorXd& mu,
-                const VectorXd& phi, double delta, bool squared) {
+Posterior update(const Features& p, const Features& b, const VectorXd& c,
+                 const VectorXd& phi, double delta, bool squared,
+                 bool normalised) {
+  VectorXd mu = p * c;
+  if (!squared) mu = mu.cwiseMax(0.0);
+  if (normalised) mu /= mu.sum();
   const MatrixXd gram = weighted_gram(b, mu);
   Posterior out;
   out.a =
@@ -90,15 +72,6 @@ Posterior weigh(const Features& p, const Features& b, const VectorXd& mu,
   out.sum = raw.sum();
   out.features = p.transpose() * raw / out.sum;
   return out;
-}
-
-}  // namespace
-
-Posterior update(const Features& p, const Features& b, const VectorXd& c,
-                 const VectorXd& phi, double delta, bool squared) {
-  VectorXd mu = p * c;
-  if (!squared) mu = mu.cwiseMax(0.0);
-  return weigh(p, b, mu, phi, delta, squared);
 }
 
 Posterior update_by_moments(const Eigen::Ref<const MatrixXd>& t,
@@ -111,16 +84,6 @@ Posterior update_by_moments(const Eigen::Ref<const MatrixXd>& t,
   out.sum = c.dot(v * out.a);
   out.features = unpack(u * out.a, v.rows()) * c / out.sum;
   return out;
-}
-
-Posterior backward(const Features& p, const Features& n, const VectorXd& e,
-                   const VectorXd& phi, double delta, bool squared) {
-  VectorXd mu = p * e;
-  if (!squared) {
-    mu = mu.cwiseMax(0.0);
-    mu /= mu.sum();
-  }
-  return weigh(p, n, mu, phi, delta, squared);
 }
 
 Posterior correct(const Features& p, const Features& n, const VectorXd& s,

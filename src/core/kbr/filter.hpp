@@ -10,10 +10,6 @@ namespace kernelbayes::kbr {
 Eigen::VectorXd squared_solve(const Eigen::MatrixXd& gram, double delta,
                               const Eigen::VectorXd& phi);
 
-/// Third moments of features, sum_i left_ik right_ij right_il: one column per
-/// k, the lower triangle of (j, l) by columns. (K20).
-Eigen::MatrixXd third_moments(const Features& left, const Features& right);
-
 /// A posterior of the state: weights mu * (B a) / sum on the sample.
 struct Posterior {
   Eigen::VectorXd a;         // along the features B of what is observed
@@ -21,26 +17,23 @@ struct Posterior {
   double sum;                // of the raw weights
 };
 
-/// Kernel Bayes' rule with the prior's weights mu = P c, (K19): O(n r^2).
+/// Kernel Bayes' rule with the prior's weights mu = P c, (K19): O(n r^2). Also
+/// the previous state given features phi of the next, (K25) and (K26): pairs of
+/// features P and B of successive states and weights mu of the former.
 /// @param squared false for the importance-weighted form, D = max(mu, 0).
+/// @param normalised Is D divided by its sum?
 Posterior update(const Features& p, const Features& b, const Eigen::VectorXd& c,
-                 const Eigen::VectorXd& phi, double delta, bool squared);
+                 const Eigen::VectorXd& phi, double delta, bool squared,
+                 bool normalised);
 
 /// The same (squared form) from moments of the sample, (K20), O(r^3) for any n:
-/// `t` = third_moments(P, B), `u` = third_moments(B, P), `v` = P'B.
+/// t, sum_i p_ik b_ij b_il, a column per k, the lower triangle of (j, l) by
+/// columns; u, the same with p and b exchanged; v = P'B.
 Posterior update_by_moments(const Eigen::Ref<const Eigen::MatrixXd>& t,
                             const Eigen::Ref<const Eigen::MatrixXd>& u,
                             const Eigen::Ref<const Eigen::MatrixXd>& v,
                             const Eigen::VectorXd& c,
                             const Eigen::VectorXd& phi, double delta);
-
-/// The previous state, given features phi of the next state: pairs of features
-/// P and N of successive states and weights mu = P e of the former. Weights are
-/// D (N a) / sum with D = max(mu, 0) over its sum, (K25), or mu (N a) / sum,
-/// (K26).
-Posterior backward(const Features& p, const Features& n,
-                   const Eigen::VectorXd& e, const Eigen::VectorXd& phi,
-                   double delta, bool squared);
 
 /// The previous state, from its posterior without the later observations,
 /// features s and weights w (sum 1), and the change that these observations
