@@ -175,7 +175,9 @@ main <- function() {
   say("Checking ", basename(tarball), if (!manual) " without the PDF manual")
   setwd(dir)
   status <- system2(r_binary(), c(
-    "CMD", "check", "--as-cran", if (!manual) "--no-manual", shQuote(tarball)
+    "CMD", "check", "--as-cran", if (!manual) "--no-manual",
+    # The build has just run them, from the same sources.
+    "--no-vignettes", shQuote(tarball)
   ))
   log <- Sys.glob(file.path(dir, "*.Rcheck", "00check.log"))
   if (length(log) != 1) {
