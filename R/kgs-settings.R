@@ -164,9 +164,7 @@ resolve_kgs_kernel <- function(kernel, x, copies) {
   kernel
 }
 
-kgs_methods <- c(
-  "auto", "circle", "ellipse", "hmc", "block", "coordinate", "leapfrog"
-)
+kgs_methods <- c("auto", "circle", "hmc", "block", "coordinate", "leapfrog")
 
 # Above this size the full rank takes long.
 kgs_full_points <- 1500

@@ -44,9 +44,8 @@
 #' * `"hmc"`: exact trajectories, refracted or reflected where a label turns from right
 #'   to wrong. `"auto"` chooses it as far as the memory allows (8 m^2 bytes for m
 #'   points, otherwise `kb_error_memory`).
-#' * `"circle"`: the paper's sampler, along great circles; `"ellipse"`: along ellipses
-#'   through a draw from the prior; `"coordinate"`: along the principal axes of the
-#'   posterior, estimated during the warmup.
+#' * `"circle"`: the paper's sampler, along great circles; `"coordinate"`: along the
+#'   principal axes of the posterior, estimated during the warmup.
 #'
 #' The features are spanned by at most `rank` of the points, chosen by pivoted
 #' Cholesky factorisation: time and memory are O(m rank). `print()` shows the share
@@ -119,8 +118,8 @@ kgs.default <- function(x, ...) refuse_data(x, missing(x))
 kgs.formula <- function(formula, data, kernel = NULL, noise = NULL, bias = 1,
                         nugget = NULL, prior = kgs_prior(), weights = NULL,
                         class_weights = NULL, method = c(
-                          "auto", "circle", "ellipse", "hmc", "block",
-                          "coordinate", "leapfrog"
+                          "auto", "circle", "hmc", "block", "coordinate",
+                          "leapfrog"
                         ), rank = NULL, control = mcmc_control(
                           warmup = NULL, iter = NULL
                         ), scale = TRUE, na.action = c("omit", "fail"),

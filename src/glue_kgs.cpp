@@ -40,7 +40,6 @@ namespace {
 
 kgs::Method method(const std::string& name) {
   return named<kgs::Method>({{"circle", kgs::Method::kCircle},
-                             {"ellipse", kgs::Method::kEllipse},
                              {"hmc", kgs::Method::kHmc},
                              {"coordinate", kgs::Method::kCoordinate},
                              {"block", kgs::Method::kBlock}},

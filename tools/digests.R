@@ -393,7 +393,7 @@ more_fits <- function() {
     ),
     each_case(alist(
       kgs_few_hmc = "hmc", kgs_few_circle = "circle",
-      kgs_few_ellipse = "ellipse", kgs_few_coordinate = "coordinate"
+      kgs_few_coordinate = "coordinate"
     ), function(method) {
       label(method = method, noise = noise_beta(1, 5), rank = 10)
     }, kgs_questions(few)),

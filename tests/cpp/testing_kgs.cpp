@@ -21,8 +21,8 @@ std::vector<double> kgs_truncated_beta_cpp(int n, double a, double b,
   return out;
 }
 
-// Angles on the ellipse through g and z, and the data that are wrong there
-// according to the ledger (n x data).
+// Angles between g and z, and the data that are wrong there according to the
+// ledger (n x data).
 // [[Rcpp::export(rng = false)]]
 Rcpp::List kgs_angles_cpp(Rcpp::List data, Eigen::VectorXd g, Eigen::VectorXd z,
                           std::vector<double> costs, int n, int seed) {

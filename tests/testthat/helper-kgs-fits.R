@@ -43,7 +43,7 @@ kgs_fits <- local({
         ),
         three = kgs_quick(three ~ x1 + x2, data),
         low_rank = kgs_quick(as.matrix(data[c("x1", "x2")]), data$side,
-          rank = 12, method = "ellipse", kernel = kernel_gaussian(1.5)
+          rank = 12, method = "circle", kernel = kernel_gaussian(1.5)
         ),
         hard = kgs_quick(clean ~ x1 + x2, data,
           noise = 0, kernel = kernel_gaussian(0.2)

@@ -1,6 +1,6 @@
 # Chains of the core of kgs() on given features, and exact answers for them.
 
-kgs_walkers <- c("circle", "ellipse", "hmc", "coordinate")
+kgs_walkers <- c("circle", "hmc", "coordinate")
 
 #' Labelled points as the core reads them
 #' @param features Points x rank.

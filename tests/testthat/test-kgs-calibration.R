@@ -99,7 +99,7 @@ test_that("kgs() is calibrated for rates, wrong labels, f and classes", {
     list(2, noise_beta(1, 2), 0.5, "hmc"),
     list(2, noise_class(1, 2), 0.5, "block"),
     list(3, noise_beta(1, 2), 0, "hmc"),
-    list(3, noise_beta(1, 2), 0, "ellipse"),
+    list(3, noise_beta(1, 2), 0, "circle"),
     list(3, noise_beta(1, 2), 0.5, "hmc")
   )
   for (s in settings) {

@@ -214,7 +214,7 @@ test_that("samplers agree, and the standard error matches 20 seeds", {
   expect_gt(min(ratio), 0.21 / 1.5^2)
   expect_lt(max(ratio), 3.1 * 1.5^2)
   mean <- rowMeans(runs)
-  for (method in c("circle", "ellipse", "coordinate")) {
+  for (method in c("circle", "coordinate")) {
     fit$settings$method <- method
     fit <- sealed(fit)
     z <- evidence(fit, chains = 4, iter = 400, q = c(0.02, 0.1), seed = 1)

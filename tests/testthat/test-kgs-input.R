@@ -131,7 +131,7 @@ test_that("duplicated rows may agree or contradict", {
   # A point with both labels: one of them is wrong for any f.
   x <- c(0, 0, 1, 1, 1)
   y <- c("a", "b", "b", "b", "b")
-  for (method in c("hmc", "circle", "ellipse", "coordinate")) {
+  for (method in c("hmc", "circle", "coordinate")) {
     fit <- kgs_quick(x, y, method = method, kernel = kernel_gaussian(1))
     expect_sound(fit, 5, c("a", "b"))
     expect_gte(min(as_draws(fit)$errors), 1)
@@ -394,7 +394,7 @@ test_that("a time limit gives a partial fit that update() completes", {
 })
 
 test_that("a chain cut anywhere continues unchanged", {
-  for (method in c("hmc", "circle", "ellipse", "coordinate", "block")) {
+  for (method in c("hmc", "circle", "coordinate", "block")) {
     fit <- suppressWarnings(kgs(side ~ x1 + x2, data,
       method = method, nugget = if (method == "block") 0.2 else 0,
       control = mcmc_control(2, 150, 200, 3), seed = 2

@@ -73,7 +73,7 @@ test_that("the posterior equals that of all rows at once", {
     list(nugget = 0.3, method = "block"), list(nugget = 0.3, method = "hmc"),
     list(data = three), list(data = three, nugget = 0.2, method = "hmc"),
     list(noise = noise_class(1, 4)),
-    list(noise = 0.15, method = "ellipse")
+    list(noise = 0.15, method = "circle")
   )
   limit <- stats::qnorm(1e-4 / (5 * length(settings)) / 2, lower.tail = FALSE)
   for (one in settings) {
@@ -180,7 +180,7 @@ test_that("chains start from their last states on the old rows", {
   settings <- list(
     list(), list(nugget = 0.3, method = "hmc"), list(data = three),
     list(data = three, nugget = 0.2, method = "hmc"),
-    list(rank = 10, nugget = 0.2, method = "ellipse"), list(method = "circle")
+    list(rank = 10, nugget = 0.2, method = "circle"), list(method = "circle")
   )
   for (one in settings) {
     fit <- do.call(fit_moons, one)

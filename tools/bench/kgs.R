@@ -181,7 +181,7 @@ bench_samplers <- function() {
     env = globalenv()
   )
   sizes <- if (quick) 100 else c(100, 500, 1000, 2000)
-  methods <- c("hmc", "circle", "ellipse", "coordinate", "block")
+  methods <- c("hmc", "circle", "coordinate", "block")
   cells <- expand.grid(m = sizes, set = names(sets), stringsAsFactors = FALSE)
   cat("\n## Samplers\n\n")
   tables <- Map(function(set, m) {

@@ -123,13 +123,6 @@ void circle_step(const Walls& walls, const Costs& costs, State& state,
   rotate(draw_angle(walls, state.f, b, costs, state.ledger, rng), b, z, state);
 }
 
-void ellipse_step(const Walls& walls, const Costs& costs, State& state,
-                  Rng& rng) {
-  const VectorXd z = normal_vector(walls.dimension(), rng);
-  const VectorXd b = walls.project(z);
-  rotate(draw_angle(walls, state.f, b, costs, state.ledger, rng), b, z, state);
-}
-
 Mover::Mover(const Walls& walls, Method method)
     : walls_(&walls), method_(method), hmc_(walls), lines_(walls) {}
 
@@ -143,8 +136,6 @@ void Mover::step(const Costs& costs, State& state, Rng& rng) {
   switch (method_) {
     case Method::kCircle:
       return circle_step(*walls_, costs, state, rng);
-    case Method::kEllipse:
-      return ellipse_step(*walls_, costs, state, rng);
     case Method::kHmc:
       return hmc_.step(costs, state, rng);
     default:

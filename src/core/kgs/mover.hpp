@@ -19,12 +19,7 @@ double draw_angle(const Walls& walls, const Eigen::VectorXd& f,
 void circle_step(const Walls& walls, const Costs& costs, State& state,
                  Rng& rng);
 
-/// The ellipse through the state and a draw from the prior (Murray, Adams and
-/// MacKay, 2010), with the angle drawn exactly.
-void ellipse_step(const Walls& walls, const Costs& costs, State& state,
-                  Rng& rng);
-
-enum class Method { kCircle, kEllipse, kHmc, kCoordinate, kBlock };
+enum class Method { kCircle, kHmc, kCoordinate, kBlock };
 
 /// One iteration of a method, and its adaptation during the warmup. All methods
 /// leave the same posterior invariant.
