@@ -399,8 +399,8 @@ loo_log_density <- function(fit) {
   rows <- prediction_rows(fit, NULL, NULL, TRUE, TRUE)
   scaling <- fit$settings$scaling
   moments <- posterior_moments(fit, rows$x, pool)
-  noise <- predictive_variance(fit, moments, "prediction", pool, rows$weights) -
-    moments$variance
+  noise <- response_noise(fit, moments, pool, rows$weights)
+  noise <- noise[rep_len(seq_len(nrow(noise)), nrow(rows$x)), , drop = FALSE]
   left <- pmax(1 - moments$variance / noise, 1e-10)
   residual <- (scaling_y(scaling, rows$y) - moments$mean) / left
   density <- stats::dnorm(residual, 0, sqrt(noise / left), log = TRUE)

@@ -78,17 +78,11 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
 # The same from moments, in the units that the model sees
 block_quantiles <- function(fit, moments, probs, interval, pool,
                             weights = NULL) {
-  df <- if (interval == "prediction") noise_df(fit, pool) else Inf
-  if (has_student_noise(df)) {
-    return(mixture_quantiles_cpp(
-      moments$mean, moments$variance,
-      response_noise(fit, moments, pool, weights),
-      component_weights(moments, pool), df, probs
-    ))
-  }
+  new <- interval == "prediction"
   mixture_quantiles_cpp(
-    moments$mean, predictive_variance(fit, moments, interval, pool, weights),
-    NULL, component_weights(moments, pool), Inf, probs
+    moments$mean, moments$variance,
+    if (new) response_noise(fit, moments, pool, weights),
+    component_weights(moments, pool), if (new) noise_df(fit, pool) else Inf, probs
   )
 }
 
@@ -109,18 +103,10 @@ regression_log_score <- function(fit, x, y, pool, weights = NULL) {
   y <- scaling_y(scaling, y)
   df <- noise_df(fit, pool)
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
-    if (has_student_noise(df)) {
-      return(mixture_log_density_cpp(
-        moments$mean, moments$variance,
-        response_noise(fit, moments, pool, weights[rows]),
-        component_weights(moments, pool), df,
-        y[rows]
-      ))
-    }
     mixture_log_density_cpp(
-      moments$mean,
-      predictive_variance(fit, moments, "prediction", pool, weights[rows]),
-      NULL, component_weights(moments, pool), Inf, y[rows]
+      moments$mean, moments$variance,
+      response_noise(fit, moments, pool, weights[rows]),
+      component_weights(moments, pool), df, y[rows]
     )
   })
   as.double(unlist(blocks)) - log(scaling$y_scale)
@@ -142,15 +128,6 @@ regression_crps <- function(fit, x, y, pool, weights = NULL) {
   })
   out <- do.call(rbind, blocks)
   cbind(crps = unscale_sd(scaling, out[, 1]), pit = out[, 2])
-}
-
-predictive_variance <- function(fit, moments, interval, pool, weights = NULL) {
-  if (interval == "credible") {
-    return(moments$variance)
-  }
-  noise <- response_noise(fit, moments, pool, weights)
-  n <- nrow(moments$variance)
-  moments$variance + if (nrow(noise) == n) noise else rep(noise, each = n)
 }
 
 # Draws ------------------------------------------------------------------------

@@ -118,7 +118,8 @@ answers_of_sets <- function(fit, at, value, rows) {
   moments <- srvm_moments(fit, at, pool)
   f <- srvm_draws(fit, at, pool, seq_along(w))
   below <- function(interval) {
-    sd <- sqrt(predictive_variance(fit, moments, interval, pool))
+    noise <- if (interval == "prediction") noise_variance(fit, pool) else 0
+    sd <- sqrt(sweep(moments$variance, 2, noise, "+"))
     drop(stats::pnorm((value - moments$mean) / sd) %*% w)
   }
   c(

@@ -68,7 +68,7 @@ test_that("the ranked score and its cumulative probabilities are as defined", {
   scores <- score_numbers(fit, complete_x(x, y))
   pool <- srvm_pool(fit)
   moments <- posterior_moments(fit, x, pool)
-  sd <- sqrt(predictive_variance(fit, moments, "prediction", pool))
+  sd <- sqrt(sweep(moments$variance, 2, noise_variance(fit, pool), "+"))
   scaling <- fit$settings$scaling
   for (i in 1:3) {
     cdf <- function(v) {
