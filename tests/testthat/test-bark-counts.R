@@ -150,7 +150,7 @@ test_that("a draw far from the others moves no expected count", {
   far <- replace(f, cbind(1, seq_len(ncol(f))), 700)
   pool <- bark_pool(fit)
   predict_at <- function(f) {
-    glm_block(fit, f, pool, "response", "none", 0.9, NULL, NULL)
+    glm_block(fit, f, list(pool = pool, type = "response", interval = "none"))
   }
   expect_lt(max(abs(predict_at(far) / predict_at(f) - 1)), 0.2)
   # Averaged over rows as well

@@ -260,8 +260,8 @@ test_that("credible intervals are those of f", {
   expect_true(all(credible[, "lwr"] > prediction[, "lwr"]))
   moments <- srvm_moments(fit, fit$data$x[1:2, , drop = FALSE], srvm_pool(fit))
   limits <- mixture_quantiles_cpp(
-    moments$mean, moments$variance, srvm_pool(fit)$weights, c(0.05, 0.95),
-    stats::qnorm(c(0.05, 0.95))
+    moments$mean, moments$variance, NULL, srvm_pool(fit)$weights, Inf,
+    c(0.05, 0.95)
   )
   expect_equal(
     predict(fit, interval = "credible")[1:2, 2:3],
