@@ -129,21 +129,15 @@ varying_sd <- function(fit, x, pool, chosen = seq_along(pool$m),
 
 # Of each row, for its weight
 predict_sigma <- function(fit, at) {
-  # Without rows the first one tells the shape.
-  none <- nrow(at$x) == 0
-  x <- if (none) wide_x(fit, 1) else at$x
-  blocks <- lapply(row_blocks(x, length(at$pool$m)), function(rows) {
-    sd <- varying_sd(fit, x[rows, , drop = FALSE], at$pool, weights = at$weights[rows])
+  in_shaped_blocks(fit, at, function(x, rows) {
+    sd <- varying_sd(fit, x, at$pool, weights = at$weights[rows])
     if (at$interval == "none") {
-      return(cbind(rowMeans(sd)))
+      return(rowMeans(sd))
     }
     ends <- interval_ends(at$level)
     limits <- apply(sd, 1, stats::quantile, ends, names = FALSE)
     cbind(fit = rowMeans(sd), lwr = limits[1, ], upr = limits[2, ])
   })
-  out <- do.call(rbind, blocks)
-  if (none) out <- pick_rows(out, integer())
-  if (at$interval == "none") out[, 1] else out
 }
 
 # Posterior means at some rows of the fit, for print()

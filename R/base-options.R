@@ -33,6 +33,12 @@ check_by <- function(check, ..., null = NULL) {
   }
 }
 
+# One of the strings that are the default of the maker's argument
+choice_of <- function(maker) {
+  force(maker)
+  function(value, all, name) check_choice(value, eval(formals(maker)[[name]]), name)
+}
+
 # NULL stays, for the fit to decide
 left_open <- function(all) NULL
 

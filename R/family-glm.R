@@ -91,12 +91,19 @@ linear_mean <- function(fit) {
 
 # Call f(draws, rows) on blocks of rows, with all draws of f, S x rows
 in_draw_blocks <- function(fit, at, f) {
+  every <- seq_along(at$pool$m)
+  in_shaped_blocks(fit, at, function(x, rows) {
+    f(posterior_draws(fit, x, at$pool, every), rows)
+  })
+}
+
+# The values of f(x, rows) on blocks of rows, bound together
+in_shaped_blocks <- function(fit, at, f) {
   # Without rows the first one tells the shape.
   none <- nrow(at$x) == 0
   x <- if (none) wide_x(fit, 1) else at$x
-  every <- seq_along(at$pool$m)
-  blocks <- lapply(row_blocks(x, length(every)), function(rows) {
-    f(posterior_draws(fit, x[rows, , drop = FALSE], at$pool, every), rows)
+  blocks <- lapply(row_blocks(x, length(at$pool$m)), function(rows) {
+    f(x[rows, , drop = FALSE], rows)
   })
   out <- do.call(if (is.matrix(blocks[[1]])) rbind else c, blocks)
   if (none) pick_rows(out, integer()) else out
@@ -203,7 +210,7 @@ check_times <- function(times) {
 }
 
 # Are quantiles of new responses defined?
-has_quantiles <- function(fit) "quantile" %in% names(prediction_types(fit))
+has_quantiles <- function(fit) "quantile" %in% family_of(fit)$types
 
 #' Quantiles of new responses: the least number whose posterior predictive
 #' distribution function reaches p

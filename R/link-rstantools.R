@@ -70,8 +70,7 @@ response_draws.default <- function(fit, rows, pool, chosen) {
 }
 
 # `f` of rows, given draws of equal weight
-given_draws <- function(object, rows, ndraws, f) {
-  pool <- posterior_pool(object)
+given_draws <- function(object, rows, ndraws, f, pool = posterior_pool(object)) {
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
   f(object, rows, pool, chosen)
 }

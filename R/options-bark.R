@@ -108,7 +108,7 @@ bark_options <- list(
   group_sd = sd_option("standard deviations of groups"),
   approximation = list(
     used = function(approximation) identical(approximation, "truncation"),
-    check = check_by(check_choice, c("continuous", "truncation")),
+    check = choice_of(bark_prior),
     default = unset,
     truncation = TRUE, shapes = FALSE,
     told = function(approximation, n, p) list(approximation = approximation),

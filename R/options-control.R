@@ -160,7 +160,7 @@ smc_options <- c(list(
       if (is.null(particles)) "250 (125 while bandwidths are learned)" else particles
     }
   ),
-  proposal = option(check_by(check_choice, c("adapted", "birth_death", "paper")), "proposal"),
+  proposal = option(choice_of(smc_control), "proposal"),
   n_moves = option(
     check_by(check_count, 0, null = function(all) if (is_paper(all)) 0L else 10L), "moves"
   ),
@@ -173,9 +173,7 @@ smc_options <- c(list(
   resample_every_step = option(check_by(check_flag, null = is_paper)),
   ess_threshold = option(check_by(check_number, 0, 1)),
   resampling = option(
-    check_by(check_choice, c(
-      "systematic", "stratified", "residual", "multinomial", "minimum-entropy"
-    )), "resampling", function(resampling, all) {
+    choice_of(smc_control), "resampling", function(resampling, all) {
       when <- paste("when ESS <", format(all$ess_threshold), "N")
       paste0(resampling, ", ", if (all$resample_every_step) "at every step" else when)
     }
@@ -184,7 +182,7 @@ smc_options <- c(list(
   replicates = option(check_by(check_size, 1, each = 50), "replicates"),
   threads = option(check_by(check_count, 1), "threads"),
   move_fraction = option(check_by(check_share, 0.5)),
-  ancestry = option(check_by(check_choice, c("summary", "genealogy", "full")), "ancestry"),
+  ancestry = option(choice_of(smc_control), "ancestry"),
   sweep_every = option(check_by(check_count, 1))
 ), of_run)
 
@@ -264,7 +262,7 @@ mcmc_options <- c(list(
   n_moves = option(check_by(check_count, 0), "moves"),
   move_fraction = option(check_by(check_share, 0.5)),
   n_temps = option(check_by(check_count, 1), "temperatures"),
-  sweep = option(check_by(check_choice, c("full", "single"))),
+  sweep = option(choice_of(mcmc_control)),
   threads = option(
     check_by(check_count, 1, null = left_open), "threads", function(threads, all) {
       if (is.null(threads)) "default" else threads

@@ -18,8 +18,7 @@ interval_kinds <- c("none", "credible", "prediction")
 both_intervals <- interval_kinds[-1]
 
 draws_of_f <- prediction(function(fit, at) {
-  chosen <- equal_weight_draws(fit, at$pool, check_ndraws(at$ndraws))
-  function_draws(fit, at$rows, at$pool, chosen)
+  given_draws(fit, at$rows, at$ndraws, function_draws, at$pool)
 }, uses = "ndraws", whole = TRUE)
 
 link_of_f <- prediction(function(fit, at) {
@@ -89,8 +88,8 @@ glm_types <- list(
   prob = prediction(function(fit, at) both_classes(glm_values(fit, at), at$levels),
     "credible"
   ),
-  response = prediction(function(fit, at) glm_values(fit, at), both_intervals),
-  link = prediction(function(fit, at) glm_values(fit, at), "credible"),
+  response = prediction(glm_values, both_intervals),
+  link = prediction(glm_values, "credible"),
   quantile = prediction(function(fit, at) {
     at$probs <- check_probs(at$probs)
     if (at$interval == "none") at$interval <- "prediction"
@@ -101,7 +100,7 @@ glm_types <- list(
     as_survival(glm_values(fit, at), at$times)
   }, "credible", "times"),
   draws = draws_of_f,
-  log_score = prediction(function(fit, at) glm_log_score(fit, at), uses = "newy")
+  log_score = prediction(glm_log_score, uses = "newy")
 )
 
 # Several classes without an order
@@ -116,8 +115,7 @@ fields_types <- list(
     with_limits(fit, at, fields_link, fields_link_limits)
   }, "credible"),
   draws = prediction(function(fit, at) {
-    chosen <- equal_weight_draws(fit, at$pool, check_ndraws(at$ndraws))
-    fields_draws(fit, at$rows, at$pool, chosen)
+    given_draws(fit, at$rows, at$ndraws, fields_draws, at$pool)
   }, uses = "ndraws", whole = TRUE),
   log_score = prediction(function(fit, at) {
     fields_log_score(fit, at$x, as.integer(at$y), at$pool)
@@ -129,9 +127,7 @@ further_types <- list(
   terms = prediction(function(fit, at) {
     predict_components(fit, at$rows, at$interval, at$level)
   }, "credible", whole = TRUE),
-  sigma = prediction(function(fit, at) predict_sigma(fit, at), "credible",
-    weighted = interval_kinds
-  )
+  sigma = prediction(predict_sigma, "credible", weighted = interval_kinds)
 )
 
 kgs_types <- list(
@@ -192,13 +188,14 @@ prediction_types <- function(fit) {
 #'   are responses needed?
 #' @noRd
 predict_asked <- function(fit, at, given, training, page, rows) {
-  types <- names(prediction_types(fit))
-  at$type <- if (is.null(at$type)) types[[1]] else check_choice(at$type, types, "type")
+  types <- prediction_types(fit)
+  if (is.null(at$type)) at$type <- names(types)[[1]]
+  at$type <- check_choice(at$type, names(types), "type")
   kind <- if (is.null(at$interval)) "none" else at$interval
   at$interval <- check_choice(kind, interval_kinds, "interval")
-  used <- used_arguments(fit, at$type, at$interval)
+  used <- used_arguments(types, at$type, at$interval)
   given <- c(interval = at$interval != "none", given)
-  refuse_ignored_by(fit, at, given, used, page)
+  refuse_ignored_by(types, at, given, used, page)
   tell_weights(fit, used, training, at$weights)
   if ("level" %in% names(at)) {
     at$level <- check_number(at$level, 0, 1, open = TRUE, arg = "level")
@@ -225,44 +222,44 @@ prediction_of <- function(fit, rows, at) {
 }
 
 # The arguments that a type uses
-used_arguments <- function(fit, type, interval) {
-  row <- prediction_types(fit)[[type]]
+used_arguments <- function(types, type, interval) {
+  row <- types[[type]]
   intervals <- row$intervals
   # A prediction interval needs quantiles of new responses.
-  if (!has_quantiles(fit)) intervals <- setdiff(intervals, "prediction")
+  if (!"quantile" %in% names(types)) intervals <- setdiff(intervals, "prediction")
   banded <- length(intervals) > 0 && interval %in% c("none", intervals)
   c("interval"[banded], row$uses, "weights"[interval %in% row$weighted])
 }
 
-refuse_ignored_by <- function(fit, at, given, used, page) {
+refuse_ignored_by <- function(types, at, given, used, page) {
   limits <- "interval" %in% used && !"probs" %in% used
   if (limits && at$interval != "none") used <- c(used, "level")
-  default <- at$type == names(prediction_types(fit))[[1]]
+  default <- at$type == names(types)[[1]]
   refuse_ignored(at$type, given, used, page,
     with = if (limits) paste0(', interval = "', at$interval, '"'),
     note = if (default) ", the default",
     hint = if (given[["interval"]] && !"interval" %in% used) {
-      interval_hint(fit, at$interval)
+      interval_hint(types, at$interval)
     }
   )
 }
 
 # The default `type` of classes has no interval, and users need not give it
-interval_hint <- function(fit, interval) {
-  types <- banded_types(fit, interval)
-  if (length(types) == 0) {
+interval_hint <- function(types, interval) {
+  banded <- banded_types(types, interval)
+  if (length(banded) == 0) {
     interval <- "credible"
-    types <- banded_types(fit, interval)
+    banded <- banded_types(types, interval)
   }
   cli::format_inline(
     "Here {.code interval = \"{interval}\"} needs {.arg type}
-     {.or {.val {types}}}."
+     {.or {.val {banded}}}."
   )
 }
 
 # The types with intervals of this kind
-banded_types <- function(fit, interval) {
+banded_types <- function(types, interval) {
   Filter(function(type) {
-    "interval" %in% used_arguments(fit, type, interval)
-  }, names(prediction_types(fit)))
+    "interval" %in% used_arguments(types, type, interval)
+  }, names(types))
 }

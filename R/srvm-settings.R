@@ -470,7 +470,7 @@ srvm_options <- list(
     }
   ),
   kmax = option(check_by(check_count, 0), "most centres"),
-  centres = option(check_by(check_choice, c("subset", "iid")), "sets of centres"),
+  centres = option(choice_of(srvm_prior), "sets of centres"),
   noise = option(function(noise, all, name) {
     if (all$scaled) refuse_known_noise(noise)
     if (!is.null(noise)) check_variance_prior(noise, name)
