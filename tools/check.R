@@ -83,9 +83,10 @@ check_environment <- function() {
   if (!nzchar(Sys.getenv("MAKEFLAGS"))) {
     Sys.setenv(MAKEFLAGS = "-j2")
   }
-  # The installed size is measured without debugging information, which
-  # Debian's flags add, and without local symbols; global symbols are kept for
-  # the check of compiled code.
+  # Debian's flags ask for debugging information.
+  Sys.setenv(R_MAKEVARS_USER = without_symbols(tempdir()))
+  # The installed size is measured without local symbols; global symbols are kept
+  # for the check of compiled code.
   if (Sys.info()[["sysname"]] == "Linux") {
     Sys.setenv(
       "_R_SHLIB_STRIP_" = "true",

@@ -155,6 +155,25 @@ kern_beside <- function(x, linear) {
   oracle_with_linear(kern, linear / median(distances[distances > 0]), mean(x))
 }
 
+#' Fits of `runs` independent runs each, from fit(control, seed): the replicates of
+#' one call. `apart`: of a call per run, for candidates that the seed chooses, as
+#' all replicates have the same.
+#' @noRd
+independent_fits <- function(fit, control, runs, seed = 1, apart = FALSE) {
+  control$replicates <- if (apart) 1L else as.integer(runs)
+  of_one_run <- function(seed) {
+    all <- suppressWarnings(fit(control, seed))
+    one <- all
+    one$control$replicates <- 1L
+    lapply(all$runs, function(run) {
+      one$runs <- list(run)
+      sealed(one)
+    })
+  }
+  seeds <- seed * 1000 + seq_len(if (apart) runs else 1)
+  unlist(lapply(seeds, of_one_run), recursive = FALSE)
+}
+
 #' z-scores of srvm's answers against quadrature over psi and all sets, from
 #' independent runs
 #'
@@ -176,15 +195,17 @@ run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
   # Values where f is likely: estimates for rare events are not nearly normal.
   value <- mean(y) + c(-0.3, 0.1)
   truth <- answers_of_oracle(exact, at, value)
-  estimates <- vapply(seq_len(runs), function(r) {
-    fit <- suppressWarnings(srvm(as.matrix(x), y,
+  fits <- independent_fits(function(control, seed) {
+    srvm(as.matrix(x), y,
       kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
       prior = srvm_prior(
         for_package(lambda), kmax, centres, noise, coef, scaled,
         linear = linear
       ),
-      control = control, seed = seed * 1000 + r, weights = weights
-    ))
+      control = control, seed = seed, weights = weights
+    )
+  }, control, runs, seed)
+  estimates <- vapply(fits, function(fit) {
     ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
     c(ratio, ratio * (answers_of_fit(fit, at, value, exact$rows) - truth))
   }, numeric(1 + length(truth)))

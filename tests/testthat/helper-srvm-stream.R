@@ -63,16 +63,18 @@ stream_against_oracle <- function(x, y, control, memory, kmax = 5,
     }
     known[[key]]
   }
-  estimates <- lapply(seq_len(runs), function(r) {
-    fit <- suppressWarnings(srvm(as.matrix(x), y,
+  bounded <- is.finite(memory$candidates)
+  fits <- independent_fits(function(control, seed) {
+    srvm(as.matrix(x), y,
       kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
       prior = srvm_prior(
         for_package(lambda), kmax, centres, noise, coef, scaled,
         linear = linear
       ),
-      memory = memory, control = control, seed = seed * 1000 + r,
-      weights = weights
-    ))
+      memory = memory, control = control, seed = seed, weights = weights
+    )
+  }, control, runs, seed, apart = bounded)
+  estimates <- lapply(fits, function(fit) {
     rows <- candidates_of_fit(fit)
     exact <- solve(rows)
     ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
@@ -82,7 +84,7 @@ stream_against_oracle <- function(x, y, control, memory, kmax = 5,
     answers <- answers_of_fit(fit, at, value, rows)
     answers[own] <- inclusion_at(fit, x[rows])
     off <- answers - exact$truth
-    if (is.finite(memory$candidates)) {
+    if (bounded) {
       off <- c(off[-own], sum(off[own]), sum(off[own] * cos(rows)))
     }
     c(ratio, ratio * off)
@@ -246,13 +248,14 @@ probit_against_oracle <- function(x, y, control, kmax = 3, centres = "subset",
     exact$k, exact$p_0, exact$inclusion, exact$f, exact$square, exact$p,
     exact$f, exact$square, exact$p, exact$coef
   )
-  estimates <- vapply(seq_len(runs), function(r) {
-    fit <- suppressWarnings(srvm(as.matrix(x), factor(y, c(-1, 1)),
+  fits <- independent_fits(function(control, seed) {
+    srvm(as.matrix(x), factor(y, c(-1, 1)),
       kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
       prior = srvm_prior(for_package(lambda), kmax, centres, coef = coef),
-      memory = memory, control = control, seed = seed * 1000 + r,
-      offset = offset
-    ))
+      memory = memory, control = control, seed = seed, offset = offset
+    )
+  }, control, runs, seed)
+  estimates <- vapply(fits, function(fit) {
     ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
     c(ratio, ratio * (answers_of_probit_fit(fit, at, points) - truth))
   }, numeric(1 + length(truth)))

@@ -165,12 +165,14 @@ student_answers_of_fit <- function(fit, at, value, rows) {
 student_scores <- function(exact, x, y, at, value, control, prior,
                            intercept = TRUE, memory = srvm_memory(),
                            runs = 40, weights = NULL) {
-  estimates <- vapply(seq_len(runs), function(r) {
-    fit <- suppressWarnings(srvm(as.matrix(x), y,
+  fits <- independent_fits(function(control, seed) {
+    srvm(as.matrix(x), y,
       kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
-      prior = prior, control = control, seed = 1000 + r, memory = memory,
+      prior = prior, control = control, seed = seed, memory = memory,
       weights = weights
-    ))
+    )
+  }, control, runs, apart = is.finite(memory$candidates))
+  estimates <- vapply(fits, function(fit) {
     truth <- exact(fit)
     ratio <- exp(evidence(fit)$log_evidence - truth$log_evidence)
     answers <- student_answers_of_fit(fit, at, value, truth$rows)

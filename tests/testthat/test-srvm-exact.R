@@ -49,11 +49,11 @@ expect_exact <- function(x = xs, y = ys, control, ...) {
 }
 
 test_that("runs agree with enumeration and quadrature, without moves", {
-  expect_exact(control = smc_control(800, n_moves = 0))
+  expect_exact(control = smc_control(400, n_moves = 0))
 })
 
 test_that("runs agree with moves, every step resampled", {
-  control <- smc_control(800,
+  control <- smc_control(400,
     n_moves = 4, resample_every_step = TRUE, resampling = "multinomial"
   )
   expect_exact(control = control)
@@ -61,7 +61,7 @@ test_that("runs agree with moves, every step resampled", {
 
 test_that("runs agree with i.i.d. centres and a small kmax", {
   expect_exact(
-    control = smc_control(800, n_moves = 4, resampling = "residual"),
+    control = smc_control(400, n_moves = 4, resampling = "residual"),
     centres = "iid", kmax = 2
   )
 })
@@ -69,43 +69,43 @@ test_that("runs agree with i.i.d. centres and a small kmax", {
 test_that("runs agree with repeated points and no intercept", {
   expect_exact(
     x = c(0.3, -1.7, 0.3, 2.1, -0.4, -1.7), intercept = FALSE,
-    control = smc_control(800, n_moves = 4, resampling = "stratified")
+    control = smc_control(400, n_moves = 4, resampling = "stratified")
   )
 })
 
 test_that("runs agree with fixed variances", {
   expect_exact(
-    control = smc_control(800, n_moves = 4), noise = fixed_variance(0.1),
+    control = smc_control(400, n_moves = 4), noise = fixed_variance(0.1),
     coef = fixed_variance(0.5)
   )
 })
 
 test_that("runs agree when the response is far from zero", {
   expect_exact(
-    y = ys + 4, control = smc_control(1500, n_moves = 4)
+    y = ys + 4, control = smc_control(800, n_moves = 4)
   )
 })
 
 test_that("runs in the scaled form agree", {
   expect_exact(
-    control = smc_control(800, n_moves = 0), scaled = TRUE, coef = ig(3, 12)
+    control = smc_control(400, n_moves = 0), scaled = TRUE, coef = ig(3, 12)
   )
   expect_exact(
-    control = smc_control(800, n_moves = 4, resample_every_step = TRUE),
+    control = smc_control(400, n_moves = 4, resample_every_step = TRUE),
     scaled = TRUE, coef = ig(3, 12), centres = "iid", kmax = 3
   )
   expect_exact(
     x = c(0.3, -1.7, 0.3, 2.1, -0.4, -1.7), intercept = FALSE,
-    control = smc_control(800, n_moves = 4), scaled = TRUE, coef = ig(3, 12)
+    control = smc_control(400, n_moves = 4), scaled = TRUE, coef = ig(3, 12)
   )
 })
 
 test_that("runs in the scaled form agree with a fixed ratio, far from zero", {
   expect_exact(
-    control = smc_control(800, n_moves = 4), scaled = TRUE, coef = fixed_variance(6)
+    control = smc_control(400, n_moves = 4), scaled = TRUE, coef = fixed_variance(6)
   )
   expect_exact(
-    y = ys + 4, control = smc_control(1500, n_moves = 4), scaled = TRUE,
+    y = ys + 4, control = smc_control(800, n_moves = 4), scaled = TRUE,
     coef = ig(3, 12)
   )
 })

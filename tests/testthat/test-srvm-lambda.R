@@ -31,7 +31,7 @@ test_that("the weights under a learned rate are exact for every set", {
 test_that("runs under a learned rate agree with quadrature and enumeration", {
   lambda <- oracle_learned_lambda(1, 0.3)
   for (centres in c("subset", "iid")) {
-    z <- run_against_oracle(x, y, smc_control(800, n_moves = 4),
+    z <- run_against_oracle(x, y, smc_control(400, n_moves = 4),
       lambda = lambda, centres = centres
     )
     expect_lt(max(abs(z)), 6.5)

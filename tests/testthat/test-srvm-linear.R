@@ -10,13 +10,13 @@ y <- c(1.05, 0.21, -0.32, 0.86, 0.55, 0.71)
 limit <- 6.5
 
 expect_linear <- function(n_moves, ..., linear = 0.8) {
-  control <- smc_control(800, n_moves = n_moves)
+  control <- smc_control(400, n_moves = n_moves)
   z <- run_against_oracle(x, y, control, ..., linear = linear)
   expect_lt(max(abs(z)), limit)
 }
 
 expect_linear_stream <- function(n_moves, memory, ..., linear = 0.8) {
-  control <- smc_control(800, n_moves = n_moves)
+  control <- smc_control(400, n_moves = n_moves)
   z <- stream_against_oracle(x, y, control, memory, ..., linear = linear)
   expect_lt(max(abs(z)), limit)
 }

@@ -78,7 +78,7 @@ expect_stream <- function(memory, control, ..., at = x) {
   expect_lt(max(abs(z)), 6.5)
 }
 
-control_of <- function(n_moves, ...) smc_control(800, n_moves = n_moves, ...)
+control_of <- function(n_moves, ...) smc_control(400, n_moves = n_moves, ...)
 
 test_that("runs in a window agree with quadrature given its rows", {
   expect_stream(memories$window, control_of(0))

@@ -9,7 +9,7 @@ x <- c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8)
 x_repeated <- c(0.3, -1.7, 0.3, 2.1, -0.4, -1.7)
 y <- c(1.05, 0.21, -0.32, 0.86, 0.55, 0.71)
 
-by_degrees <- function(n_moves, particles = 200, ...) {
+by_degrees <- function(n_moves, particles = 100, ...) {
   smc_control(particles, n_moves = n_moves, powers = c(0.1, 0.4, 1), ...)
 }
 

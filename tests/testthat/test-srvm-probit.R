@@ -109,7 +109,7 @@ expect_probit <- function(control, ..., at = x, signs = y) {
   expect_lt(max(abs(probit_against_oracle(at, signs, control, ...))), 6.5)
 }
 
-control_of <- function(n_moves, ...) smc_control(800, n_moves = n_moves, ...)
+control_of <- function(n_moves, ...) smc_control(400, n_moves = n_moves, ...)
 
 test_that("runs agree with orthant probabilities, with and without moves", {
   expect_probit(control_of(0))

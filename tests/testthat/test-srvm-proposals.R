@@ -161,7 +161,7 @@ limit <- 6.5
 xs <- c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8)
 ys <- c(1.05, 0.21, -0.32, 0.86, 0.55, 0.71)
 
-blind <- function(particles = 1500, n_moves = 0, ...) {
+blind <- function(particles = 800, n_moves = 0, ...) {
   smc_control(particles, n_moves, "birth_death", ...)
 }
 
@@ -172,7 +172,7 @@ expect_exact <- function(x = xs, y = ys, control = blind(), ...) {
 
 test_that("birth/death runs agree with enumeration and quadrature", {
   expect_exact()
-  expect_exact(control = blind(800, 4, resample_every_step = TRUE))
+  expect_exact(control = blind(400, 4, resample_every_step = TRUE))
   expect_exact(
     centres = "iid", kmax = 2,
     control = blind(resampling = "residual", move_fraction = 0.5)
@@ -191,7 +191,7 @@ test_that("birth/death runs agree in the scaled form", {
     x = c(0.3, -1.7, 0.3, 2.1, -0.4, -1.7)
   )
   expect_exact(
-    y = ys + 4, scaled = TRUE, coef = ig(3, 12), control = blind(1500, 4)
+    y = ys + 4, scaled = TRUE, coef = ig(3, 12), control = blind(800, 4)
   )
 })
 
@@ -212,7 +212,7 @@ estimates <- new.env()
 
 #' Estimates of Z from independent runs; computed once per setting
 z_hat <- function(proposal, scaled, rows = rows_of_many, centres = "subset",
-                  particles = 500, n_moves = 0, runs = 60, seed = 1, ...) {
+                  particles = 250, n_moves = 0, runs = 60, seed = 1, ...) {
   key <- rlang::hash(list(
     proposal, scaled, rows, centres, particles, n_moves, runs, seed, ...
   ))

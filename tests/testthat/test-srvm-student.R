@@ -53,11 +53,11 @@ test_that("the oracle is right if only the noise remains", {
 })
 
 test_that("runs agree with known variances, without moves", {
-  expect_student(smc_control(800, n_moves = 0), y = surprise)
+  expect_student(smc_control(400, n_moves = 0), y = surprise)
 })
 
 test_that("runs agree with moves, every step resampled, far from zero", {
-  control <- smc_control(800,
+  control <- smc_control(400,
     n_moves = 4, resample_every_step = TRUE, resampling = "multinomial"
   )
   expect_student(control, y = surprise + 2)
@@ -65,34 +65,34 @@ test_that("runs agree with moves, every step resampled, far from zero", {
 
 test_that("runs agree with heavy tails", {
   expect_student(
-    smc_control(800, n_moves = 4), df = 1.5, y = surprise, n = 3,
+    smc_control(400, n_moves = 4), df = 1.5, y = surprise, n = 3,
     intercept = FALSE
   )
   expect_student(
-    smc_control(800, n_moves = 0), df = 1.5, y = surprise, n = 3
+    smc_control(400, n_moves = 0), df = 1.5, y = surprise, n = 3
   )
 })
 
 test_that("runs agree with unknown noise", {
   expect_student(
-    smc_control(800, n_moves = 4), noise = ig(3, 0.3), n = 3,
+    smc_control(400, n_moves = 4), noise = ig(3, 0.3), n = 3,
     intercept = FALSE
   )
   expect_student(
-    smc_control(800, n_moves = 0), noise = ig(3, 0.3), n = 3, y = ys + 2
+    smc_control(400, n_moves = 0), noise = ig(3, 0.3), n = 3, y = ys + 2
   )
 })
 
 test_that("runs agree with both variances unknown", {
   expect_student(
-    smc_control(800, n_moves = 4), df = 8, noise = ig(3, 0.3),
+    smc_control(400, n_moves = 4), df = 8, noise = ig(3, 0.3),
     coef = ig(3, 2), n = 3, kmax = 1
   )
 })
 
 test_that("runs agree with repeated points", {
   expect_student(
-    smc_control(800, n_moves = 4), x = c(0.3, 0.3, -1.7), y = ys[1:3],
+    smc_control(400, n_moves = 4), x = c(0.3, 0.3, -1.7), y = ys[1:3],
     noise = ig(3, 0.3)
   )
 })
@@ -114,7 +114,7 @@ test_that("runs agree with a bounded number of candidates", {
   }
   for (n_moves in c(0, 4)) {
     z <- student_scores(
-      exact, xs, ys, at, value, smc_control(800, n_moves = n_moves),
+      exact, xs, ys, at, value, smc_control(400, n_moves = n_moves),
       srvm_prior(1.3, 5, noise = fixed_variance(0.1), coef = fixed_variance(0.6), df = 5),
       memory = srvm_memory(candidates = 2)
     )
@@ -141,7 +141,7 @@ test_that("many degrees of freedom give the normal model", {
     )
   )
   z <- student_scores(
-    function(fit) exact, x, y, at, value, smc_control(800, n_moves = 4),
+    function(fit) exact, x, y, at, value, smc_control(400, n_moves = 4),
     srvm_prior(1.3, 5, noise = ig(3, 0.3), coef = ig(3, 2), df = 1e8)
   )
   expect_lt(max(abs(z)), limit)

@@ -13,7 +13,7 @@ y <- c(1.05, 0.21, -0.32, 0.86, 0.55, 0.71)
 # Not 1 for the rows that leave windows, taken together.
 w <- c(3, 0.5, 1.5, 2, 0.2, 1)
 
-by_degrees <- function(n_moves, particles = 200, ...) {
+by_degrees <- function(n_moves, particles = 100, ...) {
   smc_control(particles, n_moves = n_moves, powers = c(0.1, 0.4, 1), ...)
 }
 
@@ -63,9 +63,9 @@ test_that("runs with weights agree under known variances", {
 })
 
 test_that("runs with weights agree under unknown variances", {
-  expect_exact(smc_control(800, n_moves = 0))
+  expect_exact(smc_control(400, n_moves = 0))
   expect_exact(by_degrees(4), at = x_repeated, intercept = FALSE)
-  expect_exact(smc_control(1500, n_moves = 4), of = y + 4)
+  expect_exact(smc_control(800, n_moves = 4), of = y + 4)
 })
 
 test_that("runs with weights agree in the scaled form", {
