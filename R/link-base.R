@@ -55,27 +55,32 @@ as.data.frame.kb_fit <- function(x, row.names = NULL, optional = FALSE, ...) {
 }
 
 #' @rdname confint.kb_fit
-#' @exportS3Method posterior::ndraws
+#' @method ndraws kb_fit
+#' @exportS3Method posterior::ndraws kb_fit
 ndraws.kb_fit <- function(x) posterior::ndraws(as_draws(checked_fit(x)))
 
 #' @rdname confint.kb_fit
-#' @exportS3Method posterior::nchains
+#' @method nchains kb_fit
+#' @exportS3Method posterior::nchains kb_fit
 nchains.kb_fit <- function(x) posterior::nchains(as_draws(checked_fit(x)))
 
 #' @rdname confint.kb_fit
-#' @exportS3Method posterior::niterations
+#' @method niterations kb_fit
+#' @exportS3Method posterior::niterations kb_fit
 niterations.kb_fit <- function(x) {
   posterior::niterations(as_draws(checked_fit(x)))
 }
 
 #' @rdname confint.kb_fit
-#' @exportS3Method posterior::nvariables
+#' @method nvariables kb_fit
+#' @exportS3Method posterior::nvariables kb_fit
 nvariables.kb_fit <- function(x, ...) {
   posterior::nvariables(as_draws(checked_fit(x), ...))
 }
 
 #' @rdname confint.kb_fit
-#' @exportS3Method posterior::variables
+#' @method variables kb_fit
+#' @exportS3Method posterior::variables kb_fit
 variables.kb_fit <- function(x, ...) {
   posterior::variables(as_draws(checked_fit(x), ...))
 }

@@ -2,7 +2,7 @@
 # by eye (PNG of 480 x 480).
 
 fits <- bark_fits()
-types <- c("fit", "importance", "k", "centres", "trace", "trace_density")
+types <- eval(formals(plot.kb_bark)$type)
 
 on_paper <- function(expr) {
   grDevices::pdf(NULL)

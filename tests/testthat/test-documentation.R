@@ -158,3 +158,18 @@ test_that("each file in R/ is on a floor of the map in CONTRIBUTING.md", {
   expect_identical(setdiff(sub("[-.].*", "", files), floors), character())
   expect_lte(length(files), 130)
 })
+
+test_that("the help of predict() describes every type of prediction", {
+  of <- function(families) unlist(lapply(response_families[families], `[[`, "types"))
+  types <- list(
+    bark = c(of(stored_families), names(further_types)),
+    srvm = of(c("gaussian", "student", "probit")), kgs = names(kgs_types)
+  )
+  for (engine in names(types)) {
+    help <- topics()[[paste0("predict.kb_", engine)]]
+    lost <- Filter(function(type) {
+      !any(grepl(paste0("\"", type, "\""), help, fixed = TRUE))
+    }, unique(types[[engine]]))
+    expect_identical(lost, character(), label = engine)
+  }
+})

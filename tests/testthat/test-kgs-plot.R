@@ -3,7 +3,7 @@
 
 data <- kgs_example()
 fits <- kgs_fits()
-types <- c("boundary", "reject", "noise", "trace", "f", "trace_density")
+types <- eval(formals(plot.kb_kgs)$type)
 
 on_paper <- function(expr) {
   grDevices::pdf(NULL)
