@@ -27,9 +27,9 @@ std::size_t room_cell(const double* d, int side) {
 Rcpp::IntegerMatrix camera_rays_cpp(const Rcpp::NumericMatrix& rotations,
                                     const Rcpp::IntegerVector& room, int side) {
   const int n = rotations.nrow();
-  require(
-      side > 0 && rotations.ncol() == 9 && room.size() == 24.0 * side * side,
-      "rotations or room have another size");
+  require(side > 0 && rotations.ncol() == 9 &&
+              double(room.size()) == 24.0 * side * side,
+          "rotations or room have another size");
   for (const double entry : rotations) {
     // No direction is 0 or missing then.
     require(std::fabs(entry) < 1.5, "rotations must be rotations");

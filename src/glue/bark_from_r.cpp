@@ -41,8 +41,8 @@ const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
      [](auto& prior, SEXP v) {
        const Rcpp::List groups(v);
        for (const SEXP group : groups) {
-         prior.groups.push_back(
-             indices_from_r(group, "groups of the prior", kMostCount));
+         prior.groups.push_back(indices_from_r(
+             group, "groups of the prior", std::numeric_limits<int>::max()));
        }
      }},
     {"slope_scale",

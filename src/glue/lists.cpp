@@ -39,8 +39,10 @@ int count_from_r(SEXP value, const char* name, double lower, double upper) {
   return one[0];
 }
 
-std::vector<int> indices_from_r(SEXP values, const char* name, double size) {
-  std::vector<int> out = counts_from_r(values, name, 1, size);
+std::vector<int> indices_from_r(SEXP values, const char* name,
+                                Eigen::Index size) {
+  std::vector<int> out =
+      counts_from_r(values, name, 1, static_cast<double>(size));
   for (int& index : out) --index;
   return out;
 }

@@ -1,7 +1,7 @@
 // Values that all engines read from plain R lists.
 #pragma once
 
-#include <Rcpp.h>
+#include <RcppEigen.h>
 
 #include <kernelbayes/rng.hpp>
 #include <limits>
@@ -50,7 +50,8 @@ inline int count_from_r(const Rcpp::List& list, const char* name,
 }
 
 /// Indices of R, from 1 to `size`, as those of C++, from 0.
-std::vector<int> indices_from_r(SEXP values, const char* name, double size);
+std::vector<int> indices_from_r(SEXP values, const char* name,
+                                Eigen::Index size);
 
 /// The seed of one run (a replicate or a chain), from the seed of the fit.
 inline std::uint64_t run_seed(const Rcpp::List& config, const char* index) {

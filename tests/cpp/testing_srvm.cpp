@@ -14,7 +14,8 @@ namespace {
 
 using namespace testing_r;
 
-// A particle with a set (candidates from 0) and variances, at the last row.
+// A particle with a set (candidates from 0) and variances, at the last row. If
+// that counts with a power only, it is not in the set.
 struct Scene {
   Scene(const Rcpp::List& list, const Eigen::MatrixXd& x,
         const Eigen::VectorXd& y, const Rcpp::List& state)
@@ -25,13 +26,27 @@ struct Scene {
     config.move_fraction = list["move_fraction"];
     const Eigen::VectorXd shifted = y.array() - config.model.shift;
     const Executor serial = serial_executor();
-    for (int t = 0; t < y.size(); ++t) pool.add_row(x, t, shifted[t], serial);
+    const bool raised = list.containsElementNamed("power");
+    const int last = static_cast<int>(y.size()) - 1;
+    for (int t = 0; t < last + !raised; ++t) {
+      pool.add_row(x, t, shifted[t], serial);
+    }
     pool.set_power(1);
     particle.set = get<int>(state, "set");
     particle.noise = state["noise"];
     particle.coef = state["coef"];
     pool.restore_sums(particle.set, particle.gram, particle.rhs);
     srvm::refactor(particle, config.model);
+    if (raised) add_raised(x, last, shifted[last], list["power"]);
+  }
+
+  void add_raised(const Eigen::MatrixXd& x, int row, double y, double power) {
+    pool.candidates_by_degrees(true);
+    pool.add_row(x, row, y, serial_executor());
+    pool.set_power(power);
+    srvm::latest_design(particle, config.model, pool, scratch.a);
+    srvm::assimilate(particle, config.model, scratch, scratch.a, y,
+                     std::sqrt(power));
   }
 
   srvm::Config config;
@@ -264,6 +279,28 @@ Rcpp::List srvm_moves_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   out["tried"] = std::vector<int>(tried, tried + 3);
   out["accepted"] = std::vector<int>(accepted, accepted + 3);
   out["sets"] = sets;
+  return out;
+}
+
+// n pairs of variances, the noise's first: each after moves of the one and of
+// the other by turns from the same state.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd srvm_variance_moves_cpp(
+    Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+    Rcpp::List state, const std::vector<std::string>& from, int moves, int n) {
+  Scene s(config, x, y, state);
+  const srvm::Particle start = s.particle;
+  Rng rng = stream_from_r(from);
+  Eigen::MatrixXd out(2, n);
+  for (int i = 0; i < n; ++i) {
+    s.particle = start;
+    for (int move = 0; move < moves; ++move) {
+      srvm::coef_move(s.particle, s.config.model, s.pool, 1, rng);
+      srvm::noise_move(s.particle, s.config.model, s.pool, 1, rng);
+    }
+    out(0, i) = s.particle.noise;
+    out(1, i) = s.particle.coef;
+  }
   return out;
 }
 

@@ -215,15 +215,15 @@ struct Data {
   Eigen::MatrixXd x;  // standardised
   Eigen::VectorXd y, weights;
   const Family* family = bark::family("gaussian");
-  int classes = 2;         // of an ordered response
-  Eigen::VectorXd trials;  // of a binomial one
-  Eigen::VectorXd upper;   // of a censored one, whose lower limit is y
+  int classes = 2;           // of an ordered response
+  Eigen::VectorXd trials{};  // of a binomial one
+  Eigen::VectorXd upper{};   // of a censored one, whose lower limit is y
   /// Of a log variance: below it the likelihood is that at the floor.
   double floor = -std::numeric_limits<double>::infinity();
-  TermData terms;
+  TermData terms{};
   /// From this number of rows on sweeps have moves in O(n), see backfits().
   int many_rows = 5000;
-  Glance glance;
+  Glance glance{};
   const Arithmetic* arithmetic = &Arithmetic::best();
   /// Shares parts of many rows among the threads of a chain.
   Executor executor = serial_executor();

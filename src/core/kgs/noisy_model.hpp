@@ -59,10 +59,10 @@ struct NoisyModel {
   Noise noise;
   bool learns_scale = true;        // s
   double log_s = 0, log_s_sd = 1;  // its prior, or its value
-  Eigen::MatrixXd features;        // data x rank, of a kernel that is given
-  std::optional<LearnedKernel> learned;
-  Sites sites;
-  Proposal proposal;
+  Eigen::MatrixXd features{};      // data x rank, of a kernel that is given
+  std::optional<LearnedKernel> learned{};
+  Sites sites{};
+  Proposal proposal{};
   double start_log_s = 0, start_sd = 0.3, start_rate = 0.1;
 };
 

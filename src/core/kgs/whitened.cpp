@@ -9,7 +9,7 @@ using Eigen::MatrixXd;
 
 Whitened::Whitened(const Span& span, double s, const Normals& normals) {
   const Index n = normals.pull.cols(), own = normals.precision.cols();
-  const double each = static_cast<double>(n) / own;
+  const double each = static_cast<double>(n) / static_cast<double>(own);
   for (Index c = 0; c < own; ++c) {
     MatrixXd factor = s * s * span.kernel().squares(normals.precision.col(c));
     span.add_gram(factor);

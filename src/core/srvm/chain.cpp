@@ -148,7 +148,7 @@ void Chain::iterate() {
   const double df = particle_.df;
   draw_spreads(particle_, config_.model, pool_, rng_, scratch_.a);
   // The bits of a chain that is restored here.
-  if (particle_.own.any()) restore_sums(particle_, config_.model, pool_);
+  if (particle_.own.any()) restore_sums(particle_, pool_);
   if (config_.model.latent()) {
     draw_latent(particle_, config_.model, pool_, scratch_.a, rng_);
   }

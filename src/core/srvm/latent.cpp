@@ -33,17 +33,16 @@ std::vector<double> weighted_responses(const Particle& particle,
 std::vector<double> fitted(const Particle& particle, const Model& model,
                            const CandidatePool& pool,
                            const std::vector<double>& beta) {
-  const std::size_t n = particle.latent.size();
+  const int n = static_cast<int>(particle.latent.size());
   std::vector<double> f(n, 0.0);
   const int m = model.fixed();
   for (int j = 0; j < m; ++j) {
-    for (std::size_t s = 0; s < n; ++s)
-      f[s] += beta[j] * pool.fixed_value(s, j);
+    for (int s = 0; s < n; ++s) f[s] += beta[j] * pool.fixed_value(s, j);
   }
   for (int i = 0; i < particle.k(); ++i) {
     const double* values = column(particle, pool, i);
     const double b = beta[i + m];
-    for (std::size_t s = 0; s < n; ++s) f[s] += b * values[s];
+    for (int s = 0; s < n; ++s) f[s] += b * values[s];
   }
   return f;
 }
@@ -248,7 +247,7 @@ void draw_latent(Particle& particle, const Model& model,
 
 void sum_up(Particle& particle, const Model& model, const CandidatePool& pool) {
   if (model.response != Response::kStudent) {
-    restore_sums(particle, model, pool);
+    restore_sums(particle, pool);
     if (model.latent()) sum_responses(particle, model, pool);
     return;
   }

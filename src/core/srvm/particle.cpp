@@ -86,8 +86,7 @@ const double* column_of(const Particle& particle, const CandidatePool& pool,
   return particle.own.consider(pool, candidate).data();
 }
 
-void restore_sums(Particle& particle, const Model& model,
-                  const CandidatePool& pool) {
+void restore_sums(Particle& particle, const CandidatePool& pool) {
   if (particle.own.any()) {
     particle.own.sum(pool, pool.power(), particle.gram, particle.rhs);
   } else {

@@ -100,8 +100,7 @@ const double* column_of(const Particle& particle, const CandidatePool& pool,
                         int candidate);
 
 /// All sums over the rows so far, at the power of the latest one.
-void restore_sums(Particle& particle, const Model& model,
-                  const CandidatePool& pool);
+void restore_sums(Particle& particle, const CandidatePool& pool);
 
 /// The design row of the latest row of the pool.
 void latest_design(const Particle& particle, const Model& model,

@@ -35,7 +35,7 @@ Eigen::VectorXd ScaleSteps::from(const Eigen::VectorXd& log_inverse,
   const double size = 2 * std::exp(2 * u - 1);
   Eigen::VectorXd to = log_inverse;
   if (rng.uniform() < 0.5) {
-    const auto n = static_cast<std::size_t>(cloud_.cols());
+    const auto n = static_cast<std::uint32_t>(cloud_.cols());
     const auto a = rng.index(n), b = rng.index(n);
     const double by =
         rng.uniform() < 0.2 ? 1 : size * rng.normal() / std::sqrt(2.0 * p);

@@ -93,7 +93,7 @@ void Backfit::choose_stretches(Rng& rng) {
   for (Eigen::Index first = start; first + stretch <= n; first += every) {
     stretches_.push_back(first);
   }
-  glimpse_power_ = std::sqrt(double(every) / stretch);
+  glimpse_power_ = std::sqrt(double(every) / double(stretch));
 }
 
 // (B115).

@@ -1,3 +1,4 @@
+#include "core/bark/moves/moves.hpp"
 #include "fields.hpp"
 
 #include <kernelbayes/normal_cdf.hpp>

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/archive.hpp"
+#include "core/bark/scales/scales.hpp"
 #include "state.hpp"
 
 namespace kernelbayes::bark {

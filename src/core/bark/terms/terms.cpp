@@ -352,7 +352,7 @@ TermValues Terms::draw_prior(Rng& rng) const {
 
 void Terms::transfer(Archive& archive) {
   archive("turn", turn_,
-          Want::between(0, std::max<double>(chains_.size(), 1) - 1));
+          Want::between(0, std::max(static_cast<int>(chains_.size()), 1) - 1));
   archive("gamma", values_.gamma, Want::of(data_->linear.cols()));
   archive.optional(data_->slopes > 0, "slope_sd", values_.slope_sd,
                    Want::positive());
