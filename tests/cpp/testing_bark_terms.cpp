@@ -182,9 +182,8 @@ Rcpp::List bark_terms_state_cpp(
     const Eigen::VectorXd& weights, Rcpp::List terms, Rcpp::List values,
     std::vector<int> location, std::vector<double> varphi,
     std::vector<double> log_lambda, double noise, int turns,
-    const Eigen::VectorXd& f, int draws, int seed,
-    std::string family = "gaussian",
-    const Eigen::VectorXd& row_weights = Eigen::VectorXd()) {
+    const Eigen::VectorXd& f, int draws, int seed, std::string family,
+    const Eigen::VectorXd& row_weights) {
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data data = data_with_terms(x, y, weights, family, terms);
   std::vector<bark::Slot> slots;
