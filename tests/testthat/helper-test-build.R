@@ -59,7 +59,8 @@ test_entries <- c(
   "srvm_moves_cpp",
   "srvm_probit_cpp",
   "srvm_ratios_cpp",
-  "srvm_drop_cpp"
+  "srvm_drop_cpp",
+  "srvm_variance_moves_cpp"
 )
 
 for (entry in test_entries) {
