@@ -99,7 +99,9 @@ expect_pairs <- function(control, ..., x = x_plain, y = ys, h = 2) {
   expect_lt(max(abs(z)), limit)
 }
 
-control_of <- function(n_moves, ...) smc_control(500, n_moves = n_moves, ...)
+control_of <- function(n_moves, particles = 500, ...) {
+  smc_control(particles, n_moves = n_moves, ...)
+}
 
 test_that("runs with two kernels agree with enumeration of pairs", {
   expect_pairs(control_of(0))
@@ -121,7 +123,9 @@ test_that("runs of a window agree: the pairs of a row leave with it", {
   y <- c(ys, 0.4)
   expect_pairs(control_of(3), x = c(x_repeated, 1.2), y = y, memory = memory)
   skip_unless_extended()
-  expect_pairs(control_of(0), x = c(x_repeated, 1.2), y = y, memory = memory)
+  # Without moves means of 500 particles are not nearly normal (with 1200 runs of
+  # them all scores are below 2.5).
+  expect_pairs(control_of(0, 2000), x = c(x_repeated, 1.2), y = y, memory = memory)
   expect_pairs(control_of(3),
     x = c(x_plain, 1.2), y = y, memory = srvm_memory(2, 0.8)
   )
