@@ -64,9 +64,11 @@ test_that("the evidence is the mean over the prior of that with given bandwidths
   skip_unless_extended()
   case <- scale_cases()
   y <- list(factor(case$y > 0.4), case$y)
-  prior <- list(srvm_prior(ard = 1.5, linear = 0, coef = fixed_variance(0.7)), srvm_prior(
-    ard = 1.5, linear = 0, coef = fixed_variance(0.7), noise = fixed_variance(0.15), df = 3
-  ))
+  # One prior of the number of centres: the default depends on the bandwidth.
+  prior_of <- function(...) {
+    srvm_prior(10, ard = 1.5, linear = 0, coef = fixed_variance(0.7), ...)
+  }
+  prior <- list(prior_of(), prior_of(noise = fixed_variance(0.15), df = 3))
   scale <- 1.5 / bandwidth_median(case$x[, 1, drop = FALSE])
   w <- exp(seq(-5, 4, by = 0.25))
   density <- exp(log_prior_inverse(w, scale)) * w * 0.25
