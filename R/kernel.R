@@ -239,7 +239,11 @@ as_kernel <- function(x) {
 }
 
 kernel_of_parts <- function(type) {
-  function(parts) new_kernel(type, parts = check_parts(parts))
+  function(parts) {
+    parts <- check_parts(parts)
+    if (length(parts) != 2) bad_argument(parts, "parts", "two kernels")
+    new_kernel(type, parts = parts)
+  }
 }
 
 check_parts <- function(parts) lapply(parts, check_kernel, "parts")
