@@ -41,8 +41,9 @@ const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
      [](auto& prior, SEXP v) {
        const Rcpp::List groups(v);
        for (const SEXP group : groups) {
-         prior.groups.push_back(indices_from_r(
-             group, "groups of the prior", std::numeric_limits<int>::max()));
+         prior.groups.push_back(
+             indices_from_r(group, "groups of the prior",
+                            static_cast<Eigen::Index>(kMostCount)));
        }
      }},
     {"slope_scale",

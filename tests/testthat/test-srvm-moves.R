@@ -308,7 +308,7 @@ test_that("moves before the latest row counts in full are in balance, too", {
 test_that("moves of both variances leave their posterior invariant", {
   # Null: 4000 pairs after 150 moves of each are independent and as good as
   # stationary; Kolmogorov-Smirnov for each variance, 1e-4 over both. Seen to fail
-  # without the prior of the old or of the new value.
+  # without the prior of the old value.
   p <- problem()
   p$config$noise <- ig_prior(3, 0.3, 1e-3, 1e3)
   p$config$coef <- ig_prior(3, 2, 1e-3, 1e3)
