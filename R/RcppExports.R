@@ -169,6 +169,10 @@ srvm_coefficients_cpp <- function(state, fixed, intercept, shift) {
     .Call(`_kernelbayes_srvm_coefficients_cpp`, state, fixed, intercept, shift)
 }
 
+srvm_changes_cpp <- function(state, fixed, scaled) {
+    .Call(`_kernelbayes_srvm_changes_cpp`, state, fixed, scaled)
+}
+
 srvm_new_moments_cpp <- function(config, state, candidates, noise, bandwidths, rule, x, y, points) {
     .Call(`_kernelbayes_srvm_new_moments_cpp`, config, state, candidates, noise, bandwidths, rule, x, y, points)
 }

@@ -53,6 +53,13 @@ check_number <- function(x, lower = -Inf, upper = Inf, open = FALSE,
   as.double(x)
 }
 
+# One positive number or several
+check_positive_vector <- function(x, arg = rlang::caller_arg(x)) {
+  good <- is.numeric(x) && length(x) > 0 && all(is.finite(x) & x > 0)
+  if (!isTRUE(good)) bad_argument(x, arg, "positive finite numbers")
+  as.double(x)
+}
+
 # A number above 0
 check_share <- function(x, most, arg = rlang::caller_arg(x)) {
   inside <- is.numeric(x) && length(x) == 1 && isTRUE(x > 0 && x <= most)

@@ -28,9 +28,13 @@
 #' * `inclusion()`: data frame with one line per training row: `row` and
 #'   `probability`, the posterior probability that the row is a kernel centre.
 #'   [srvm()] counts duplicated rows at the one that was processed first; in [bark()]
-#'   each is a separate location. With a [kernel_dictionary()] the columns `kernel1`,
-#'   `kernel2` and so on have those of each kernel. Not defined if the centres of
-#'   [bark()] are not rows.
+#'   each is a separate location. For [srvm()] also `change`, which ranks the centres:
+#'   the posterior expectation of the change of f without the centre (0 where the row
+#'   is none), a root mean square over the rows in units of the response (for two
+#'   classes of f), when the other coefficients are fitted again. With a
+#'   [kernel_dictionary()] the columns `kernel1`,
+#'   `kernel2` and so on have the probability of each kernel at the row. Not
+#'   defined if the centres of [bark()] are not rows.
 #' * `model_size()`: data frame `k`, `probability`: the posterior of the number
 #'   of centres. For [bark()] `probability` is that of the number of kernels J,
 #'   which counts kernels with the same centre separately, and the column

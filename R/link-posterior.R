@@ -107,9 +107,7 @@ srvm_parameters <- function(fit, pool) {
   if (learns_df(fit)) out$df <- pool$df
   if (is_learned_lambda(prior)) {
     # After (S2).
-    out$lambda <- with_local_seed(fit$seed, stats::rgamma(
-      length(pool$k), prior$lambda$shape + pool$k, prior$lambda$rate + 1
-    ))
+    out$lambda <- with_local_seed(fit$seed, draw_lambda(pool$k, prior$lambda))
   }
   if (learns_scales(fit$settings)) out <- cbind(out, bandwidth_columns(fit, pool))
   if (is_averaged(fit)) out$kernel <- pool$kernel

@@ -164,7 +164,8 @@ apart_grid <- function(ends, n) {
   seq(ends[[1]], ends[[2]], length.out = n)
 }
 
-# Ticks at the bottom as high as each row's probability of being a centre; NULL
+# Ticks at the bottom, for srvm() as high as what f is expected to lose without the
+# row as a centre, for bark() as the row's probability of being one; NULL
 # for kernels of bark() whose centres are not rows, for draws from the prior, and
 # for so many rows that ticks run together, or for rows at levels
 centre_ticks <- function(x, along, most = 200) {
@@ -172,13 +173,15 @@ centre_ticks <- function(x, along, most = 200) {
     nrow(x$data$x) > most || !is.null(along$ticks)) {
     return(NULL)
   }
-  probability <- inclusion(x)$probability
   # Of rows not processed yet nothing is known.
-  probability <- probability[training_rows(x)]
-  used <- which(probability > 0)
-  layer("rug",
-    data.frame(x = along$rows[used], height = 0.1 * probability[used]),
-    colour = "orange", lwd = 2, label = "probability of a centre"
+  centres <- inclusion(x)[training_rows(x), ]
+  used <- which(centres$probability > 0)
+  # Fits of bark() have no changes.
+  change <- centres$change[used]
+  height <- if (is.null(change)) centres$probability[used] else change / max(change)
+  layer("rug", data.frame(x = along$rows[used], height = 0.1 * height),
+    colour = "orange", lwd = 2,
+    label = if (is.null(change)) "probability of a centre" else "change without the centre"
   )
 }
 
@@ -364,7 +367,11 @@ centres_picture <- function(x) {
   single <- !is.null(along) && is.null(along$ticks)
   if (single) used <- used[training_rows(x), ]
   several <- inherits(x, "kb_srvm") && has_dictionary(x)
-  values <- if (several) as.matrix(used[-(1:2)]) else cbind(used$probability)
+  values <- if (several) {
+    as.matrix(used[startsWith(names(used), "kernel")])
+  } else {
+    cbind(if (is.null(used$change)) used$probability else used$change)
+  }
   top <- t(apply(cbind(0, values), 1, cumsum))
   bars <- data.frame(
     x = if (single) along$rows else used$row,
@@ -377,14 +384,16 @@ centres_picture <- function(x) {
     if (single) along$label else "row",
     if (several) {
       "expected number of centres"
-    } else {
+    } else if (is.null(used$change)) {
       "probability that the row is a centre"
+    } else {
+      "expected change of f without the centre"
     },
     layer("ranges", bars,
       lwd = if (nrow(used) > 100) 1 else 2,
       by = if (several) by
     ),
-    ylim = c(0, 0.1)
+    ylim = c(0, if (several || is.null(used$change)) 0.1)
   ))
 }
 

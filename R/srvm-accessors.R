@@ -115,15 +115,46 @@ replicate_se <- function(share) {
 inclusion.kb_srvm <- function(object, ...) {
   object <- checked_fit(object, ...)
   pool <- srvm_pool(object)
+  row <- pool$rows[pool$sets]
+  particle <- rep(seq_along(pool$k), pool$k)
+  by_row <- function(values) {
+    out <- numeric(nrow(object$data$x))
+    if (length(values) > 0) {
+      sums <- rowsum(values, row)
+      out[as.integer(rownames(sums))] <- sums
+    }
+    out
+  }
+  weights <- pool$weights[particle]
+  # With a dictionary a row may be the centre of several kernels.
+  once <- !duplicated(cbind(particle, row))
+  out <- data.frame(
+    row = row_numbers(object), probability = pmin(by_row(weights * once), 1),
+    change = by_row(weights * centre_changes(object, pool))
+  )
   if (has_dictionary(object)) {
-    return(dictionary_inclusion(object, pool))
+    kernel <- candidate_kernels(object, pool$sets, pool)
+    for (h in seq_along(candidate_kernel_list(object$settings))) {
+      out[[paste0("kernel", h)]] <- pmin(by_row(weights * (kernel == h)), 1)
+    }
   }
-  probability <- numeric(nrow(object$data$x))
-  if (length(pool$sets) > 0) {
-    sums <- rowsum(rep(pool$weights, pool$k), pool$rows[pool$sets])
-    probability[as.integer(rownames(sums))] <- pmin(sums, 1)
-  }
-  data.frame(row = row_numbers(object), probability = probability)
+  out
+}
+
+# Of each centre of each particle, in units of the response: the root mean square
+# over the rows of what f loses without it, (S67)
+centre_changes <- function(fit, pool) {
+  settings <- fit$settings
+  squares <- srvm_changes_cpp(pool, n_fixed(settings), is_scaled(settings))
+  unscale_sd(settings$scaling, sqrt(squares / rows_in_memory(fit)))
+}
+
+# The sum of the weights of rows that count, with their shares
+rows_in_memory <- function(fit) {
+  weights <- row_weights(fit)[rows_taken_in(fit)]
+  memory <- fit$settings$memory
+  weights <- utils::tail(weights, min(memory$window, length(weights)))
+  sum(weights * memory$forgetting^(length(weights) - seq_along(weights)))
 }
 
 #' @export

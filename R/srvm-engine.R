@@ -51,8 +51,7 @@ model_config <- function(settings) {
   memory <- settings$memory
   list(
     kernel = settings$kernel, inverse_bandwidth = settings$inverse_bandwidth,
-    # A rate, or the shape and rate of its gamma distribution.
-    lambda = unlist(prior$lambda, use.names = FALSE),
+    lambda = lambda_config(prior$lambda),
     kmax = prior$kmax, centres = prior$centres,
     noise = variance_config(prior$noise, settings$limits$noise),
     coef = variance_config(prior$coef, settings$limits$coef),
@@ -67,6 +66,16 @@ model_config <- function(settings) {
     candidates = if (is.finite(memory$candidates)) memory$candidates else 0L,
     forgetting = memory$forgetting
   )
+}
+
+# A rate, or shapes, rates and weights of gamma distributions
+lambda_config <- function(lambda) {
+  if (is.list(lambda)) c(lambda$shape, lambda$rate, lambda_weights(lambda)) else lambda
+}
+
+# Older fits have none
+lambda_weights <- function(lambda) {
+  if (is.null(lambda$weights)) 1 else lambda$weights
 }
 
 is_student <- function(settings) is_student_prior(settings$prior)

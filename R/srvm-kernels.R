@@ -59,14 +59,6 @@ refuse_custom <- function() {
 }
 
 # Weights of kernels in a prior
-check_kernel_weights <- function(kernels) {
-  good <- is.numeric(kernels) && length(kernels) > 0 &&
-    all(is.finite(kernels) & kernels > 0)
-  if (!isTRUE(good)) {
-    bad_argument(kernels, "kernels", "positive finite numbers")
-  }
-  as.double(kernels)
-}
 
 # Prior probabilities of the kernels
 kernel_prior_resolve <- function(weights, n) {

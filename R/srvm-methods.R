@@ -38,8 +38,17 @@ number_line <- function(x, show) {
   k <- model_size(x)
   paste0(
     "  centres:      ", show(sum(k$k * k$probability)), " on average (",
-    min(k$k), " to ", max(k$k), ")\n"
+    min(k$k), " to ", max(k$k), ")\n", relevant_line(x, show)
   )
+}
+
+# The rows that matter most as centres, with what f loses without them
+relevant_line <- function(x, show) {
+  top <- relevant_centres(x, 3)
+  if (nrow(top) > 0) {
+    rows <- paste0(top$row, " (", vapply(top$change, show, ""), ")")
+    paste0("  relevant:     rows ", paste(rows, collapse = ", "), "\n")
+  }
 }
 
 # NULL for classes
@@ -92,10 +101,10 @@ one_line <- function(formula) {
   shorten(text)
 }
 
-# The rows that are most often centres
-frequent_centres <- function(fit, most = 5) {
+# The centres without which f changes most
+relevant_centres <- function(fit, most = 5) {
   used <- inclusion(fit)
-  used <- used[order(-used$probability), ]
+  used <- used[order(-used$change), ]
   utils::head(used[used$probability > 0, ], most)
 }
 
@@ -110,7 +119,7 @@ frequent_centres <- function(fit, most = 5) {
 #' * `summary()`: a list of class `summary.kb_srvm`: `fit`, `parameters` (data frame
 #'   of posterior mean, sd and interval of `sigma`, `tau` and `k`), `kernels` (where
 #'   several are averaged or in a dictionary, their [posterior][kernel_posterior]),
-#'   `centres` (the rows most often used), `diagnostics`.
+#'   `centres` (the rows without which f changes most, see [inclusion()]), `diagnostics`.
 #' * `coef()`: posterior means, a named vector in units of the response:
 #'   `(Intercept)`, the slopes of a linear part by predictor, and, for each training
 #'   row that is a centre of some particle, its number. The posterior mean of f is
@@ -141,7 +150,7 @@ summary.kb_srvm <- function(object, level = 0.9, ...) {
       fit = object, level = level,
       parameters = generics::tidy(object, conf.level = level),
       kernels = if (names_kernels(object)) kernel_posterior(object),
-      centres = frequent_centres(object),
+      centres = relevant_centres(object),
       diagnostics = diagnostics(object)
     ),
     class = "summary.kb_srvm"
@@ -156,7 +165,7 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
     cat("\nKernels\n")
     print_kernels(x$fit, digits)
   }
-  cat("\nMost frequent centres\n")
+  cat("\nMost relevant centres\n")
   print(x$centres, digits = digits, row.names = FALSE)
   cat("\n")
   print(x$diagnostics)

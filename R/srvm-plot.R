@@ -5,7 +5,7 @@
 #' @param type What to draw:
 #' * `"fit"`: with one predictor the posterior mean of f with its credible band
 #'   and the prediction band, the data and, with up to 200 rows, as the height
-#'   of ticks the probability that each row is a centre; with several
+#'   of ticks what f is expected to lose without the row as a centre; with several
 #'   predictors, observed against fitted responses with prediction intervals.
 #'   For two classes the probability of the second level, against the predictor
 #'   or by rank.
@@ -14,8 +14,8 @@
 #' * `"k"`: posterior of the number of centres, and its prior for this number of
 #'   rows.
 #' * `"evidence"`: log evidence against rows.
-#' * `"centres"`: posterior probability that each row is a centre; for a
-#'   [dictionary][kernel_dictionary] the expected number of centres at the row,
+#' * `"centres"`: the expected change of f without each row as a centre, see
+#'   [inclusion()]; for a [dictionary][kernel_dictionary] the expected number of centres at the row,
 #'   with a colour for each kernel.
 #' * `"kernels"`: posterior over kernels, with bars of two standard errors, and their
 #'   prior, see [kernel_posterior()] (for a dictionary the mean share of the

@@ -99,11 +99,29 @@ srvm_prior_k <- function(fit) {
 
 # Log p(k) before truncation, up to a constant: (S2)
 log_prior_count <- function(k, lambda) {
-  if (inherits(lambda, "kb_lambda_gamma")) {
-    stats::dnbinom(k, lambda$shape, lambda$rate / (lambda$rate + 1), log = TRUE)
-  } else {
-    stats::dpois(k, lambda, log = TRUE)
+  if (!inherits(lambda, "kb_lambda_gamma")) {
+    return(stats::dpois(k, lambda, log = TRUE))
   }
+  apply(log_prior_parts(k, lambda), 1, log_sum_exp)
+}
+
+# k by the parts of a mixture
+log_prior_parts <- function(k, lambda) {
+  at <- expand.grid(k = k, part = seq_along(lambda$shape))
+  rate <- lambda$rate[at$part]
+  log_p <- log(lambda_weights(lambda)[at$part]) +
+    stats::dnbinom(at$k, lambda$shape[at$part], rate / (rate + 1), log = TRUE)
+  matrix(log_p, length(k))
+}
+
+# Draws of the rate given k, after (S2): a part, then its gamma distribution
+draw_lambda <- function(k, lambda) {
+  log_p <- log_prior_parts(k, lambda)
+  part <- if (ncol(log_p) == 1) rep(1L, length(k)) else {
+    # The largest of Gumbel variables around log_p
+    max.col(log_p - log(stats::rexp(length(log_p))))
+  }
+  stats::rgamma(length(k), lambda$shape[part] + k, lambda$rate[part] + 1)
 }
 
 # Columns that every set has: the intercept and those of the linear part

@@ -272,30 +272,6 @@ dictionary_posterior <- function(fit) {
   )
 }
 
-# Probability that each row is a centre with any kernel and with each
-dictionary_inclusion <- function(fit, pool) {
-  particle <- rep(seq_along(pool$k), pool$k)
-  row <- pool$rows[pool$sets]
-  kernel <- candidate_kernels(fit, pool$sets, pool)
-  n <- nrow(fit$data$x)
-  sums <- function(keep) {
-    out <- numeric(n)
-    if (any(keep)) {
-      total <- rowsum(pool$weights[particle[keep]], row[keep])
-      out[as.integer(rownames(total))] <- pmin(total, 1)
-    }
-    out
-  }
-  out <- data.frame(
-    row = row_numbers(fit),
-    probability = sums(!duplicated(cbind(particle, row)))
-  )
-  for (h in seq_along(candidate_kernel_list(fit$settings))) {
-    out[[paste0("kernel", h)]] <- sums(kernel == h)
-  }
-  out
-}
-
 # The numbers of centres by kernel in the form of as_draws()
 dictionary_parameters <- function(fit, pool) {
   counts <- as.data.frame(centre_counts(fit, pool))

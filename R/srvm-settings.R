@@ -191,8 +191,9 @@ srvm_family <- function(family, reference) {
 #' article `defaults` says what the default means, and why it was chosen.
 #' @param lambda Rate of the Poisson prior of the number of centres k: a
 #'   positive number, its prior `lambda_gamma(shape, rate)`, or `"learn"` for
-#'   `lambda_gamma(1, 0.1)`. `NULL`: `"learn"` with a bandwidth for each predictor
-#'   (`"ard"`), otherwise 10.
+#'   `lambda_gamma(c(5, 12), 1, weights = c(0.95, 0.05))`: few centres, unless the data
+#'   want more. `NULL`: `"learn"` with a bandwidth for each predictor (`"ard"`),
+#'   otherwise 10.
 #' @param kmax Largest number of centres, a whole number; 0 leaves only the
 #'   intercept and the linear part.
 #' @param centres Given k, `"subset"` makes every subset of k distinct rows
@@ -235,8 +236,8 @@ srvm_family <- function(family, reference) {
 #'   linear part stay normal. With given bandwidths or a bounded memory it must be `Inf`
 #'   (`kb_error_argument`).
 #' @details A rate with a gamma prior is integrated out exactly: p(k) is then
-#' negative binomial with size `shape` and probability `rate / (rate + 1)`, for
-#' `"learn"` geometric with mean 10. [`as_draws()`][as_draws.kb_srvm] has its
+#' negative binomial with size `shape` and probability `rate / (rate + 1)`, or a mixture
+#' of these. [`as_draws()`][as_draws.kb_srvm] has its
 #' posterior. p(k) is truncated to k at most `kmax` and the number of distinct rows so
 #' far, and normalised.
 #'
@@ -291,25 +292,35 @@ refuse_one_improper <- function(noise, coef) {
 }
 
 #' @param shape,rate Of a gamma distribution with mean `shape / rate`, positive
-#'   numbers.
+#'   numbers; several of each for a mixture, such as few centres or many.
+#' @param weights Prior weights of the parts of a mixture: positive numbers, in any unit.
 #' @rdname srvm_prior
 #' @export
-lambda_gamma <- function(shape, rate) {
-  structure(
-    list(
-      shape = check_number(shape, 0, open = TRUE),
-      rate = check_number(rate, 0, open = TRUE)
-    ),
-    class = "kb_lambda_gamma"
+lambda_gamma <- function(shape, rate, weights = 1) {
+  parts <- list(
+    shape = check_positive_vector(shape), rate = check_positive_vector(rate),
+    weights = check_positive_vector(weights)
   )
+  lengths <- lengths(parts)
+  odd <- lengths != 1 & lengths != max(lengths)
+  if (any(odd)) {
+    kb_abort(c(
+      "{.arg shape}, {.arg rate} and {.arg weights} must have one length, or length 1.",
+      x = "Their lengths are {lengths}."
+    ), "argument", argument = names(parts)[odd][[1]])
+  }
+  parts <- lapply(parts, rep_len, max(lengths))
+  parts$weights <- parts$weights / sum(parts$weights)
+  structure(parts, class = "kb_lambda_gamma")
 }
 
 check_lambda <- function(lambda) {
   if (inherits(lambda, "kb_lambda_gamma")) {
     return(check_class(lambda, "kb_lambda_gamma", "`lambda_gamma()`"))
   }
+  # Few, or several where the data want them
   if (identical(lambda, "learn")) {
-    return(lambda_gamma(1, 0.1))
+    return(lambda_gamma(c(5, 12), c(1, 1), weights = c(0.95, 0.05)))
   }
   if (!is.numeric(lambda)) {
     bad_argument(
@@ -324,7 +335,9 @@ is_learned_lambda <- function(prior) inherits(prior$lambda, "kb_lambda_gamma")
 
 #' @export
 format.kb_lambda_gamma <- function(x, ...) {
-  paste0("lambda_gamma(", format(x$shape), ", ", format(x$rate), ")")
+  values <- lapply(unclass(x), function(v) deparse(signif(v, 4)))
+  if (length(x$weights) == 1) values$weights <- NULL
+  paste0("lambda_gamma(", paste(values, collapse = ", "), ")")
 }
 
 #' @export
@@ -485,7 +498,7 @@ srvm_options <- list(
     }
   ),
   kernels = option(
-    check_by(check_kernel_weights, null = left_open), "weights of kernels"
+    check_by(check_positive_vector, null = left_open), "weights of kernels"
   ),
   df = option(function(df, all, name) check_df(df, all$scaled), "noise",
     function(df, all) student_line(all, NULL)

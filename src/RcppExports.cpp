@@ -547,6 +547,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// srvm_changes_cpp
+std::vector<double> srvm_changes_cpp(Rcpp::List state, int fixed, bool scaled);
+RcppExport SEXP _kernelbayes_srvm_changes_cpp(SEXP stateSEXP, SEXP fixedSEXP, SEXP scaledSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< int >::type fixed(fixedSEXP);
+    Rcpp::traits::input_parameter< bool >::type scaled(scaledSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_changes_cpp(state, fixed, scaled));
+    return rcpp_result_gen;
+END_RCPP
+}
 // srvm_new_moments_cpp
 Rcpp::List srvm_new_moments_cpp(Rcpp::List config, Rcpp::List state, SEXP candidates, const Eigen::VectorXd& noise, const Eigen::MatrixXd& bandwidths, const Eigen::MatrixXd& rule, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, const Eigen::MatrixXd& points);
 RcppExport SEXP _kernelbayes_srvm_new_moments_cpp(SEXP configSEXP, SEXP stateSEXP, SEXP candidatesSEXP, SEXP noiseSEXP, SEXP bandwidthsSEXP, SEXP ruleSEXP, SEXP xSEXP, SEXP ySEXP, SEXP pointsSEXP) {
@@ -656,6 +668,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_own_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_own_moments_cpp, 6},
     {"_kernelbayes_srvm_own_draws_cpp", (DL_FUNC) &_kernelbayes_srvm_own_draws_cpp, 7},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 4},
+    {"_kernelbayes_srvm_changes_cpp", (DL_FUNC) &_kernelbayes_srvm_changes_cpp, 3},
     {"_kernelbayes_srvm_new_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_new_moments_cpp, 9},
     {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 5},
     {"_kernelbayes_srvm_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_cpp, 2},

@@ -178,3 +178,14 @@ std::vector<double> srvm_coefficients_cpp(Rcpp::List state, int fixed,
   }
   return out;
 }
+
+// What f loses without each centre, in the order of `sets`: (S67).
+// [[Rcpp::export(rng = false)]]
+std::vector<double> srvm_changes_cpp(Rcpp::List state, int fixed, bool scaled) {
+  std::vector<double> out;
+  for (const auto& particle : particles_from_r(state, fixed)) {
+    const Eigen::VectorXd change = srvm::centre_changes(particle, scaled);
+    out.insert(out.end(), change.begin(), change.end());
+  }
+  return out;
+}

@@ -23,10 +23,16 @@ srvm::VariancePrior variance_prior(const Rcpp::List& prior) {
   return out;
 }
 
-// A rate, or the shape and rate of its gamma distribution.
+// A rate, or shapes, rates and weights of gamma distributions.
 srvm::CountPrior count_prior(const std::vector<double>& lambda) {
   if (lambda.size() == 1) return srvm::CountPrior::poisson(lambda[0]);
-  return srvm::CountPrior::poisson_gamma(lambda.at(0), lambda.at(1));
+  const std::size_t n = lambda.size() / 3;
+  require(n > 0 && lambda.size() == 3 * n, "the prior of lambda is damaged");
+  std::vector<srvm::CountPrior::Gamma> parts;
+  for (std::size_t i = 0; i < n; ++i) {
+    parts.push_back({lambda[i], lambda[n + i], lambda[2 * n + i]});
+  }
+  return srvm::CountPrior::mixture(std::move(parts));
 }
 
 const std::map<std::string, srvm::Response> kResponses{

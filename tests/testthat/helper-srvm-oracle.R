@@ -3,18 +3,22 @@
 
 kern <- oracle_kernel_gaussian(0.9)
 
-#' log p(k) of a Poisson rate with a gamma prior, by quadrature over the rate;
-#' includes the package's form of it
+#' log p(k) of a Poisson rate with a gamma prior, or a mixture of these, by
+#' quadrature over the rate; includes the package's form of it
 #' @noRd
-oracle_learned_lambda <- function(shape, rate) {
+oracle_learned_lambda <- function(shape, rate, weights = 1) {
+  parts <- Map(function(shape, rate, weight) {
+    function(lambda) weight * stats::dgamma(lambda, shape, rate)
+  }, shape, rate, weights / sum(rep_len(weights, length(shape))))
+  density <- function(lambda) Reduce(`+`, lapply(parts, function(f) f(lambda)))
   at <- function(one) {
     log(stats::integrate(function(lambda) {
-      stats::dpois(one, lambda) * stats::dgamma(lambda, shape, rate)
+      stats::dpois(one, lambda) * density(lambda)
     }, 0, Inf, rel.tol = 1e-12, subdivisions = 1000)$value)
   }
   known <- vapply(0:20, at, 0)
   log_p <- function(k) known[k + 1]
-  structure(log_p, package = lambda_gamma(shape, rate))
+  structure(log_p, package = lambda_gamma(shape, rate, weights))
 }
 
 for_package <- function(lambda) {

@@ -144,7 +144,7 @@ test_that("each type of plot() is a type of autoplot()", {
 
 test_that("the types of sequential samplers and centres are drawn", {
   bars <- built(autoplot(curve, "centres"))[[1]]
-  expect_equal(bars$ymax, inclusion(curve)$probability)
+  expect_equal(bars$ymax, inclusion(curve)$change)
   several <- suppressWarnings(srvm(y ~ x, line,
     kernel = list(kernel_gaussian(0.2), kernel_gaussian(0.6)),
     control = smc_control(particles = 30), seed = 1
@@ -161,7 +161,7 @@ test_that("the types of sequential samplers and centres are drawn", {
   ))
   built(autoplot(mixed, "kernels"))
   sums <- built(autoplot(mixed, "centres"))[[1]]
-  expect_equal(max(sums$ymax), max(rowSums(inclusion(mixed)[-(1:2)])))
+  expect_equal(max(sums$ymax), max(rowSums(inclusion(mixed)[-(1:3)])))
   expect_error(autoplot(mixed, "kernel_path"), class = "kb_error_not_defined")
   steps <- run_problem(change_problem())
   expect_equal(built(autoplot(steps))[[1]]$y, ess(steps)$ess)

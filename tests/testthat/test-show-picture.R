@@ -125,8 +125,8 @@ test_that("curves have the bands, rows and centres of the fit", {
   expect_equal(shown(picture, 2)$ymin, unname(f[, "lwr"]))
   expect_equal(shown(picture, 3), data.frame(x = line$x, y = line$y))
   expect_equal(shown(picture, 4)$y, unname(f[, "fit"]))
-  p <- inclusion(curve)$probability
-  expect_equal(shown(picture, 5)$height, 0.1 * p[p > 0])
+  change <- inclusion(curve)$change
+  expect_equal(shown(picture, 5)$height, 0.1 * change[change > 0] / max(change))
 })
 
 test_that("paths of a sampler agree with its accessors", {

@@ -5,9 +5,11 @@ x <- c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8)
 y <- c(1.05, 0.21, -0.32, 0.86, 0.55, 0.71)
 
 test_that("the weights under a learned rate are exact for every set", {
-  # p(k + 1)/p(k) below 1 throughout, and above 1 at first.
-  for (hyper in list(c(1, 0.1), c(0.5, 2), c(8, 1.5))) {
-    lambda <- oracle_learned_lambda(hyper[[1]], hyper[[2]])
+  # p(k + 1)/p(k) below 1 throughout, and above 1 at first; a mixture with two modes
+  for (hyper in list(
+    list(1, 0.1), list(0.5, 2), list(8, 1.5), list(c(0.5, 40), c(2, 10), c(3, 1))
+  )) {
+    lambda <- do.call(oracle_learned_lambda, hyper)
     for (centres in c("subset", "iid")) for (kmax in c(5, 2)) {
       model <- oracle_model(
         c(x, x[[1]]), c(y, 1), kern, lambda, kmax, centres, 0.15, 0.6
@@ -39,14 +41,15 @@ test_that("runs under a learned rate agree with quadrature and enumeration", {
 })
 
 test_that("the batch sampler has the same posterior of k", {
-  lambda <- oracle_learned_lambda(1, 0.3)
+  parts <- list(shape = c(1, 9), rate = c(0.5, 2), weights = c(1, 2))
+  lambda <- do.call(oracle_learned_lambda, parts)
   exact <- oracle_posterior(
     x, y, kern, lambda, 5, "subset", for_oracle(ig(3, 0.3)),
     for_oracle(ig(3, 2)), TRUE
   )
   fit <- srvm(as.matrix(x), y,
     kernel = kernel_gaussian(0.9), scale = FALSE, method = "mcmc",
-    prior = srvm_prior(lambda_gamma(1, 0.3), 5,
+    prior = srvm_prior(do.call(lambda_gamma, parts), 5,
       noise = ig(3, 0.3), coef = ig(3, 2)
     ),
     control = mcmc_control(chains = 4, warmup = 500, iter = 5000), seed = 1
@@ -61,8 +64,9 @@ test_that("the batch sampler has the same posterior of k", {
     z <- (mean(share) - exact$p_k[[size + 1]]) / posterior::mcse_mean(share)
     expect_lt(abs(z), 5)
   }
-  # E lambda = E (shape + k) / (rate + 1)
-  truth <- (1 + sum(k$k * exact$p_k)) / 1.3
+  # E (lambda | k) = (k + 1) p(k + 1) / p(k)
+  growth <- exp(vapply(k$k + 1, lambda, 0) - vapply(k$k, lambda, 0))
+  truth <- sum((k$k + 1) * growth * exact$p_k)
   lambda_draws <- draws[, "lambda"]
   z <- (mean(lambda_draws) - truth) /
     posterior::mcse_mean(
@@ -72,8 +76,10 @@ test_that("the batch sampler has the same posterior of k", {
 })
 
 test_that("a learned rate is a prior like others", {
-  expect_identical(srvm_prior("learn")$lambda, lambda_gamma(1, 0.1))
-  expect_output(print(srvm_prior("learn")), "lambda ~ lambda_gamma(1, 0.1)",
+  few_or_several <- lambda_gamma(c(5, 12), 1, c(0.95, 0.05))
+  expect_identical(srvm_prior("learn")$lambda, few_or_several)
+  expect_output(print(srvm_prior("learn")),
+    "lambda ~ lambda_gamma(c(5, 12), c(1, 1), c(0.95, 0.05))",
     fixed = TRUE
   )
   expect_output(print(lambda_gamma(2, 3)), "<lambda_gamma(2, 3)>",
@@ -82,6 +88,10 @@ test_that("a learned rate is a prior like others", {
   expect_error(srvm_prior("much"), "`lambda`", class = "kb_error_argument")
   expect_error(lambda_gamma(0, 1), "`shape`", class = "kb_error_argument")
   expect_error(lambda_gamma(1, -1), "`rate`", class = "kb_error_argument")
+  expect_error(lambda_gamma(1:2, 1, c(1, 0)), "`weights`",
+    class = "kb_error_argument"
+  )
+  expect_error(lambda_gamma(1:2, 1:3), "one length", class = "kb_error_argument")
   fit <- srvm(as.matrix(x), y,
     prior = srvm_prior("learn"), kernel = kernel_gaussian(0.9),
     control = smc_control(50), seed = 1

@@ -84,7 +84,7 @@ test_that("summary adds parameters, centres and diagnostics", {
     expect_s3_class(s, "summary.kb_srvm")
     expect_identical(s$parameters, tidy(fit, conf.level = 0.8))
     expect_lte(nrow(s$centres), 5)
-    expect_false(is.unsorted(rev(s$centres$probability)))
+    expect_false(is.unsorted(rev(s$centres$change)))
     expect_true(all(s$centres$probability > 0))
     out <- capture.output(print(s))
     expect_match(paste(out, collapse = "\n"), "80% intervals")
@@ -220,7 +220,9 @@ test_that("another unit of y scales all results and shifts the evidence", {
     )
     expect_equal(as.double(logLik(b)), as.double(logLik(a)) - n * log(unit))
     expect_equal(model_size(b), model_size(a))
-    expect_equal(inclusion(b), inclusion(a))
+    in_unit <- inclusion(a)
+    in_unit$change <- unit * in_unit$change
+    expect_equal(inclusion(b), in_unit)
     size <- c(unit, unit, 1)
     expect_equal(tidy(b)[, -1], tidy(a)[, -1] * size)
   }
@@ -323,6 +325,69 @@ test_that("inclusion has one line per row, duplicates at the first", {
     inclusion(random)$probability,
     vapply(1:30, function(i) sum(weight[owner[row == i]]), 0)
   )
+})
+
+# The change of f by definition: the coefficients fitted with all centres of a
+# particle and without one.
+change_by_hand <- function(fit) {
+  pool <- srvm_pool(fit)
+  settings <- fit$settings
+  x <- scaling_x(settings$scaling, fit$data$x)
+  w <- row_weights(fit)
+  y <- scaling_y(settings$scaling, fit$data$y) - settings$shift
+  out <- numeric(nrow(x))
+  for (i in seq_along(pool$k)) {
+    own <- which(rep(seq_along(pool$k), pool$k) == i)
+    centres <- x[pool$rows[pool$sets[own]], , drop = FALSE]
+    kernel <- settings$kernel
+    if (!is.null(pool$bandwidths)) {
+      kernel <- kernel_fill(kernel, "ard", pool$bandwidths[, i])
+    }
+    values <- kernel_matrix(kernel, x, centres)
+    spread <- if (is.null(pool$spread)) rep(1, length(own)) else pool$spread[own]
+    fixed <- fixed_columns(settings, x)
+    design <- cbind(fixed, values)
+    variance <- c(rep(1, ncol(fixed)), spread) * pool$coef[[i]]
+    noise <- if (is_scaled(settings)) 1 else pool$noise[[i]]
+    at_rows <- function(keep) {
+      kept <- design[, keep, drop = FALSE]
+      precision <- crossprod(kept * sqrt(w)) / noise +
+        diag(1 / variance[keep], sum(keep))
+      kept %*% solve(precision, crossprod(kept, w * y) / noise)
+    }
+    all <- rep(TRUE, ncol(design))
+    for (j in seq_along(own)) {
+      change <- at_rows(all) - at_rows(replace(all, ncol(fixed) + j, FALSE))
+      row <- pool$rows[pool$sets[own[[j]]]]
+      out[[row]] <- out[[row]] + pool$weights[[i]] *
+        sqrt(sum(w * change^2) / sum(w)) * settings$scaling$y_scale
+    }
+  }
+  out
+}
+
+test_that("the change of f without a centre is that of refitted coefficients", {
+  few <- smc_control(particles = 12, n_moves = 2)
+  w <- seq(0.5, 2, length.out = 30)
+  fits <- list(
+    line, pooled, plain,
+    fit_small(y ~ x, data, prior = srvm_prior(scaled = TRUE), control = few),
+    fit_small(y ~ x, data, weights = w, control = few),
+    fit_small(y ~ x, data,
+      kernel = kernel_matern("ard"), prior = srvm_prior(coef_df = 4),
+      control = few
+    )
+  )
+  for (fit in fits) {
+    expect_equal(inclusion(fit)$change, change_by_hand(fit), tolerance = 1e-6)
+  }
+})
+
+test_that("the change counts the rows in memory with their shares", {
+  fit <- fit_small(y ~ x, data, memory = srvm_memory(forgetting = 0.9))
+  expect_equal(rows_in_memory(fit), sum(0.9^(0:29)))
+  fit <- fit_small(y ~ x, data, memory = srvm_memory(window = 12))
+  expect_equal(rows_in_memory(fit), 12)
 })
 
 test_that("with order = 'random' the first equal row is the first processed", {

@@ -280,7 +280,7 @@ test_that("classes have no scale and no noise", {
   )
   expect_output(print(fit), "probit")
   expect_false(any(grepl("noise sd", utils::capture.output(print(fit)))))
-  expect_output(print(summary(fit)), "Most frequent centres")
+  expect_output(print(summary(fit)), "Most relevant centres")
   expect_false("sigma" %in% generics::tidy(fit)$term)
   for (type in c("fit", "ess", "k", "evidence", "centres", "trace")) {
     grDevices::pdf(NULL)

@@ -50,8 +50,9 @@ test_that("arguments of several functions have one default", {
     prob = list(0.9)
   )
   elsewhere <- list(
-    # A test's level, and shares of centres
-    level = "check_moves", weights = c("centre_near_rows", "centre_rows")
+    # A test's level, and shares of centres and of the parts of a mixture
+    level = "check_moves",
+    weights = c("centre_near_rows", "centre_rows", "lambda_gamma")
   )
   for (name in names(shared)) {
     for (f in setdiff(public, elsewhere[[name]])) {

@@ -109,17 +109,11 @@ void Target::move(Particle& particle, Rng& rng, Scratch& scratch) const {
 // Bandwidths mix slowest of all: with fewer steps the evidence is too low, and
 // its standard error too small.
 int Target::scale_moves() const {
-  constexpr int kMost = 10;
-  return std::min(1 + static_cast<int>(x_.cols()) / 2, kMost);
+  constexpr int kMost = 5;
+  return std::min(1 + static_cast<int>(x_.cols()) / 4, kMost);
 }
 
-// Moves with columns of one's own cost O(t) each, and late rows change the
-// posterior little: every second row from 200 on, every third from 300 on.
-bool Target::rests() const {
-  constexpr int kEveryRow = 100;
-  return config_.model.learns_scales() && is_regular() && !rejuvenates_ &&
-         pool_.time() % std::max(1, pool_.time() / kEveryRow) != 0;
-}
+bool Target::rests() const { return rounds() == 0; }
 
 // Are these the moves that every row gets, at its first power or before?
 bool Target::is_regular() const {
@@ -128,11 +122,19 @@ bool Target::is_regular() const {
 }
 
 // The posterior changes most, and moves cost least, in the first rows, and at a
-// row that needs more powers.
+// row that needs more powers. Where a move costs O(t), because columns are the
+// particle's own, row t has about kOwnRounds / t rounds: 0 at most late rows.
 int Target::rounds() const {
   if (config_.proposal == Proposal::kPaper) return 1;
   if (!is_regular()) return 4;
-  return std::max(1, kEarlyRows / std::max(pool_.time(), 1));
+  const int t = std::max(pool_.time(), 1);
+  if (rejuvenates_ || !config_.model.learns_scales()) {
+    return std::max(1, kEarlyRows / t);
+  }
+  const auto so_far = [](double rows) {
+    return static_cast<int>(std::floor(kOwnRounds * std::log(rows + 0.5)));
+  };
+  return so_far(t) - so_far(t - 1);
 }
 
 void Target::sweep(Particle& particle, Rng& rng, Scratch& scratch) const {

@@ -101,6 +101,7 @@ class Target {
 
  private:
   static constexpr int kEarlyRows = 20;
+  static constexpr double kOwnRounds = 50;
 
   // Rows have the same weight for all particles.
   bool sums_are_shared() const {

@@ -1,5 +1,6 @@
 #include "moments.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kernelbayes::srvm {
@@ -34,6 +35,26 @@ void posterior_moments(const Particle& particle, const Model& model,
       variance.segment(from, n) += own.cwiseAbs2();
     }
   }
+}
+
+Eigen::VectorXd centre_changes(const Particle& particle, bool scaled) {
+  const int p = particle.factor.size(), k = particle.k();
+  Eigen::VectorXd mean = Eigen::Map<const Eigen::VectorXd>(
+      particle.factor.z().data(), static_cast<Eigen::Index>(p));
+  particle.factor.solve_upper(mean.data());
+  Eigen::VectorXd out(k), column(p);
+  for (int j = 0; j < k; ++j) {
+    const int at = p - k + j;
+    column.setZero();
+    column[at] = 1;
+    particle.factor.solve_lower(column.data());
+    particle.factor.solve_upper(column.data());
+    const double variance = column[at];
+    const double share =
+        std::max(1 - column.squaredNorm() / (particle.coef * variance), 0.0);
+    out[j] = mean[at] * mean[at] / variance * share;
+  }
+  return scaled ? out : (out * particle.noise).eval();
 }
 
 namespace {

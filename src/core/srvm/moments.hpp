@@ -16,6 +16,11 @@ void posterior_moments(const Particle& particle, const Model& model,
                        Eigen::Ref<Eigen::VectorXd> mean,
                        Eigen::Ref<Eigen::VectorXd> variance);
 
+/// Of each centre: the sum of squares over the rows of what the posterior mean
+/// of f changes by if the coefficient is 0, (S67). Rows count by their weight
+/// in the particle.
+Eigen::VectorXd centre_changes(const Particle& particle, bool scaled);
+
 /// The design of m new points, which are no candidates, for one particle: its p
 /// columns are the fixed ones, then kernels at the centres, in their order.
 struct NewPoints {

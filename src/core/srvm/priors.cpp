@@ -1,6 +1,33 @@
 #include "priors.hpp"
 
+#include <limits>
+
 namespace kernelbayes::srvm {
+
+double CountPrior::operator()(int k) const {
+  if (parts_.empty()) return lambda_;
+  const auto mean = [k](const Gamma& part) {
+    return (part.shape + k) / (part.rate + 1);
+  };
+  if (parts_.size() == 1) return mean(parts_[0]);
+  // By log p(k) of each part, relative to the largest so far.
+  double largest = -std::numeric_limits<double>::infinity(), sum = 0, total = 0;
+  for (const Gamma& part : parts_) {
+    const double log_p = std::log(part.weight) + std::lgamma(part.shape + k) -
+                         std::lgamma(part.shape) - k * std::log1p(part.rate) -
+                         part.shape * std::log1p(1 / part.rate);
+    if (log_p > largest) {
+      const double shrink = std::exp(largest - log_p);
+      sum *= shrink;
+      total *= shrink;
+      largest = log_p;
+    }
+    const double p = std::exp(log_p - largest);
+    sum += p * mean(part);
+    total += p;
+  }
+  return sum / total;
+}
 
 double CentrePrior::log_constant(int m) const {
   // Terms relative to the largest so far: lambda^k may overflow.
@@ -14,7 +41,8 @@ double CentrePrior::log_constant(int m) const {
     } else {
       sum += std::exp(log_term - largest);
     }
-    if (ratio < 1 && log_term < largest - 50) break;  // below rounding
+    // The rest is below rounding.
+    if (count_.has_one_mode() && ratio < 1 && log_term < largest - 50) break;
   }
   return largest + std::log(sum);
 }

@@ -4,23 +4,38 @@
 #include <algorithm>
 #include <cmath>
 #include <kernelbayes/rng.hpp>
+#include <utility>
+#include <vector>
 
 namespace kernelbayes::srvm {
 
-/// A prior of counts given by its recursion, (S2): (k + 1) p(k + 1) / p(k) =
-/// base + slope k.
-struct CountPrior {
-  double base = 10, slope = 0;
+/// Poisson(lambda) with a prior of lambda: known, or a mixture of gamma
+/// distributions. The recursion (S2), (k + 1) p(k + 1) / p(k), is the mean of
+/// lambda given k.
+class CountPrior {
+ public:
+  struct Gamma {
+    double shape, rate, weight;
+  };
 
-  static CountPrior poisson(double lambda) { return {lambda, 0}; }
-
-  /// Poisson(lambda) with lambda ~ Gamma(shape, rate) integrated out: negative
-  /// binomial of size `shape` and probability rate / (rate + 1).
-  static CountPrior poisson_gamma(double shape, double rate) {
-    return {shape / (rate + 1), 1 / (rate + 1)};
+  static CountPrior poisson(double lambda) { return {{}, lambda}; }
+  static CountPrior mixture(std::vector<Gamma> parts) {
+    return {std::move(parts), 0};
   }
 
-  double operator()(int k) const { return base + slope * k; }
+  double operator()(int k) const;
+
+  /// The rate if it is known.
+  double lambda() const { return lambda_; }
+  /// Does p(k) rise again nowhere once it falls?
+  bool has_one_mode() const { return parts_.size() <= 1; }
+
+ private:
+  CountPrior(std::vector<Gamma> parts, double lambda)
+      : parts_(std::move(parts)), lambda_(lambda) {}
+
+  std::vector<Gamma> parts_;
+  double lambda_;
 };
 
 /// The prior of a set S of k centres out of m distinct candidates, with p(k)
@@ -37,7 +52,7 @@ class CentrePrior {
       : kind_(kind), count_(count), kmax_(kmax) {}
 
   /// The rate of a Poisson prior.
-  double lambda() const { return count_.base; }
+  double lambda() const { return count_.lambda(); }
   int kmax() const { return kmax_; }
 
   /// The largest set among m candidates.
@@ -69,7 +84,7 @@ class CentrePrior {
   }
 
   Kind kind_ = Kind::kSubset;
-  CountPrior count_;
+  CountPrior count_ = CountPrior::poisson(10);
   int kmax_ = 100;
 };
 
