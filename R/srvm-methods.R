@@ -17,7 +17,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     "Sequential relevance vector machine", family_of(x)$title, "\n",
     describe_model(x), number_line(x, show),
     bandwidths_line(x, show),
-    srvm_noise_line(x, show),
+    srvm_noise_line(x, show), tied_line(x, show),
     "  log evidence: ", evidence_line(z, digits), "\n",
     "  particles:    ", particle_line(x), "\n",
     time_line(x),
@@ -48,6 +48,24 @@ relevant_line <- function(x, show) {
   if (nrow(top) > 0) {
     rows <- paste0(top$row, " (", vapply(top$change, show, ""), ")")
     paste0("  relevant:     rows ", paste(rows, collapse = ", "), "\n")
+  }
+}
+
+# Where a fifth of the responses or more are one number, of which the noise may become
+# too small for the others
+tied_line <- function(x, show, least = 0.2) {
+  y <- if (!is_probit(x)) x$data$y[training_rows(x)]
+  values <- unique(y)
+  if (length(y) < 20 || length(values) < 3) {
+    return(NULL)
+  }
+  copies <- tabulate(match(y, values))
+  share <- max(copies) / length(y)
+  if (share >= least) {
+    paste0(
+      "  responses:    ", round(100 * share), "% are ",
+      show(values[[which.max(copies)]]), ": intervals of the others may be short\n"
+    )
   }
 }
 

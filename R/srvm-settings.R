@@ -49,7 +49,7 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   check_fixed(prior, "coef", limits)
   structure(
     list(
-      kernel = kernel, prior = prior_resolve(prior, y, unit, kernel),
+      kernel = kernel, prior = prior_resolve(prior, y, unit, kernel, ncol(x)),
       scale = scale, scaling = scaling, intercept = intercept,
       limits = limits,
       # Squares of y lose digits when its mean is far from 0.
@@ -190,10 +190,9 @@ srvm_family <- function(family, reference) {
 #' `srvm(y ~ ., data, prior = srvm_prior(lambda = 5))` changes a part of the prior. The
 #' article `defaults` says what the default means, and why it was chosen.
 #' @param lambda Rate of the Poisson prior of the number of centres k: a
-#'   positive number, its prior `lambda_gamma(shape, rate)`, or `"learn"` for
-#'   `lambda_gamma(c(5, 12), 1, weights = c(0.95, 0.05))`: few centres, unless the data
-#'   want more. `NULL`: `"learn"` with a bandwidth for each predictor (`"ard"`),
-#'   otherwise 10.
+#'   positive number, its prior `lambda_gamma(shape, rate)`, or `"learn"`: few (mean 4)
+#'   or many (mean 5 + 2p with p predictors, at most 25), see Details. `NULL`: `"learn"`
+#'   with a bandwidth for each predictor (`"ard"`), otherwise 10.
 #' @param kmax Largest number of centres, a whole number; 0 leaves only the
 #'   intercept and the linear part.
 #' @param centres Given k, `"subset"` makes every subset of k distinct rows
@@ -237,7 +236,9 @@ srvm_family <- function(family, reference) {
 #'   (`kb_error_argument`).
 #' @details A rate with a gamma prior is integrated out exactly: p(k) is then
 #' negative binomial with size `shape` and probability `rate / (rate + 1)`, or a mixture
-#' of these. [`as_draws()`][as_draws.kb_srvm] has its
+#' of these. `"learn"` stands for `lambda_gamma(c(4, 2), c(1, 2 / m))` with m = 5 + 2p, or
+#' 25 if that is less: few centres in most cases where few explain the data, and many
+#' where these explain them better. [`as_draws()`][as_draws.kb_srvm] has its
 #' posterior. p(k) is truncated to k at most `kmax` and the number of distinct rows so
 #' far, and normalised.
 #'
@@ -318,9 +319,8 @@ check_lambda <- function(lambda) {
   if (inherits(lambda, "kb_lambda_gamma")) {
     return(check_class(lambda, "kb_lambda_gamma", "`lambda_gamma()`"))
   }
-  # Few, or several where the data want them
   if (identical(lambda, "learn")) {
-    return(lambda_gamma(c(5, 12), c(1, 1), weights = c(0.95, 0.05)))
+    return(lambda)
   }
   if (!is.numeric(lambda)) {
     bad_argument(
@@ -431,14 +431,20 @@ check_fixed <- function(prior, arg, limits) {
   }
 }
 
-# Fill in the priors that are relative to the response; `unit` is the mean of the
-# rows' weights
-prior_resolve <- function(prior, y, unit = 1, kernel = NULL) {
+# Few centres, or many where the data want them, of which it takes more with several
+# predictors
+few_or_many <- function(p) {
+  lambda_gamma(c(4, 2), c(1, 2 / (5 + 2 * min(p, 10))))
+}
+
+# Fill in the priors that are relative to the data; `unit` is the mean of the rows'
+# weights, p the number of predictors
+prior_resolve <- function(prior, y, unit = 1, kernel = NULL, p = 1) {
   v <- response_variance(y)
   if (is.null(prior$lambda)) {
-    own <- learns_scales(list(kernel = kernel))
-    prior$lambda <- if (own) check_lambda("learn") else 10
+    prior$lambda <- if (learns_scales(list(kernel = kernel))) "learn" else 10
   }
+  if (identical(prior$lambda, "learn")) prior$lambda <- few_or_many(p)
   if (is.null(prior$noise)) prior$noise <- ig(1, 0.01 * v * unit)
   if (is.null(prior$coef)) {
     prior$coef <- if (prior$scaled) ig(1, 50 / unit) else ig(1, 0.5 * v)
@@ -475,6 +481,8 @@ srvm_options <- list(
     function(lambda, all) {
       if (is.null(lambda)) {
         "Poisson(10), or learned with a bandwidth for each predictor"
+      } else if (identical(lambda, "learn")) {
+        "learned, few or many"
       } else if (is_learned_lambda(all)) {
         paste("lambda ~", format(lambda))
       } else {

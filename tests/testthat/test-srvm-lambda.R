@@ -76,12 +76,7 @@ test_that("the batch sampler has the same posterior of k", {
 })
 
 test_that("a learned rate is a prior like others", {
-  few_or_several <- lambda_gamma(c(5, 12), 1, c(0.95, 0.05))
-  expect_identical(srvm_prior("learn")$lambda, few_or_several)
-  expect_output(print(srvm_prior("learn")),
-    "lambda ~ lambda_gamma(c(5, 12), c(1, 1), c(0.95, 0.05))",
-    fixed = TRUE
-  )
+  expect_output(print(srvm_prior("learn")), "learned, few or many")
   expect_output(print(lambda_gamma(2, 3)), "<lambda_gamma(2, 3)>",
     fixed = TRUE
   )
@@ -96,6 +91,15 @@ test_that("a learned rate is a prior like others", {
     prior = srvm_prior("learn"), kernel = kernel_gaussian(0.9),
     control = smc_control(50), seed = 1
   )
+  expect_identical(fit$settings$prior$lambda, lambda_gamma(c(4, 2), c(1, 2 / 7)))
+  expect_output(print(fit$settings$prior),
+    "lambda ~ lambda_gamma(c(4, 2), c(1, 0.2857), c(0.5, 0.5))",
+    fixed = TRUE
+  )
+  wide <- srvm(y ~ ., sim_friedman(10, p = 12, seed = 1),
+    control = smc_control(10), seed = 1
+  )
+  expect_equal(wide$settings$prior$lambda$rate, c(1, 2 / 25))
   expect_true("lambda" %in% posterior::variables(as_draws(fit)))
   expect_identical(as_draws(fit), as_draws(fit))
   known <- srvm(as.matrix(x), y,

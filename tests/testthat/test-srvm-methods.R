@@ -58,6 +58,16 @@ test_that("print is short and shows what matters", {
   expect_false(any(grepl("formula", capture.output(print(everything$xy)))))
 })
 
+test_that("print tells of responses that are one number", {
+  clipped <- data
+  clipped$y[1:12] <- 0
+  expect_output(print(fit_small(y ~ x, clipped)), "responses: +40% are 0:")
+  expect_false(any(grepl("responses:", capture.output(print(line)))))
+  clipped$y <- rep(0:1, 15)
+  two <- suppressMessages(fit_small(y ~ x, clipped))
+  expect_false(any(grepl("responses:", capture.output(print(two)))))
+})
+
 test_that("print fits the console", {
   wide <- fit_small(y ~ ., sim_friedman(20, p = 30, seed = 1))
   expect_lte(max(nchar(capture.output(print(wide)))), 80)

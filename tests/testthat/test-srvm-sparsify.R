@@ -104,7 +104,7 @@ test_that("classes have the probabilities of the fit", {
   data <- data.frame(x = runif(60, -2, 2))
   data$y <- factor(data$x + rnorm(60, sd = 0.5) > 0)
   fit <- srvm(y ~ x, data, control = quick, seed = 1)
-  few <- sparsify(fit, loss = 0.001)
+  few <- sparsify(fit, loss = 1e-4)
   expect_lt(max(abs(predict(few, data) - predict(fit, type = "prob")[, 2])), 0.02)
 })
 
