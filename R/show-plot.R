@@ -178,7 +178,11 @@ centre_ticks <- function(x, along, most = 200) {
   used <- which(centres$probability > 0)
   # Fits of bark() have no changes.
   change <- centres$change[used]
-  height <- if (is.null(change)) centres$probability[used] else change / max(change)
+  height <- if (is.null(change)) {
+    centres$probability[used]
+  } else {
+    change / max(change, .Machine$double.xmin)
+  }
   layer("rug", data.frame(x = along$rows[used], height = 0.1 * height),
     colour = "orange", lwd = 2,
     label = if (is.null(change)) "probability of a centre" else "change without the centre"

@@ -129,8 +129,7 @@ inclusion.kb_srvm <- function(object, ...) {
   # With a dictionary a row may be the centre of several kernels.
   once <- !duplicated(cbind(particle, row))
   out <- data.frame(
-    row = row_numbers(object), probability = pmin(by_row(weights * once), 1),
-    change = by_row(weights * centre_changes(object, pool))
+    row = row_numbers(object), probability = pmin(by_row(weights * once), 1)
   )
   if (has_dictionary(object)) {
     kernel <- candidate_kernels(object, pool$sets, pool)
@@ -138,6 +137,7 @@ inclusion.kb_srvm <- function(object, ...) {
       out[[paste0("kernel", h)]] <- pmin(by_row(weights * (kernel == h)), 1)
     }
   }
+  out$change <- by_row(weights * centre_changes(object, pool))
   out
 }
 

@@ -174,7 +174,7 @@ pair_drop_defect <- function(x, y, t, model, memory, n_moves, seed = 1) {
 #' @noRd
 pair_inclusion <- function(fit, rows) {
   table <- inclusion(fit)
-  as.vector(t(as.matrix(table[rows, -(1:2)])))
+  as.vector(t(as.matrix(table[rows, startsWith(names(table), "kernel")])))
 }
 
 #' Probability that each row is a centre with some kernel

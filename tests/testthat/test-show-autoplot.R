@@ -161,7 +161,7 @@ test_that("the types of sequential samplers and centres are drawn", {
   ))
   built(autoplot(mixed, "kernels"))
   sums <- built(autoplot(mixed, "centres"))[[1]]
-  expect_equal(max(sums$ymax), max(rowSums(inclusion(mixed)[-(1:3)])))
+  expect_equal(max(sums$ymax), max(rowSums(inclusion(mixed)[c("kernel1", "kernel2")])))
   expect_error(autoplot(mixed, "kernel_path"), class = "kb_error_not_defined")
   steps <- run_problem(change_problem())
   expect_equal(built(autoplot(steps))[[1]]$y, ess(steps)$ess)

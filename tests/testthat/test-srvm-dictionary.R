@@ -388,7 +388,7 @@ test_that("shares, inclusions and numbers of centres are consistent", {
   k <- model_size(fit)
   expect_equal(sum(table$centres), sum(k$k * k$probability))
   used <- inclusion(fit)
-  expect_named(used, c("row", "probability", paste0("kernel", 1:3)))
+  expect_named(used, c("row", "probability", paste0("kernel", 1:3), "change"))
   expect_equal(unname(colSums(used[3:5])), table$centres)
   expect_true(all(used$probability <= rowSums(used[3:5]) + 1e-12))
   expect_true(all(used$probability >= do.call(pmax, used[3:5]) - 1e-12))
