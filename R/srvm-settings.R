@@ -191,8 +191,9 @@ srvm_family <- function(family, reference) {
 #' article `defaults` says what the default means, and why it was chosen.
 #' @param lambda Rate of the Poisson prior of the number of centres k: a
 #'   positive number, its prior `lambda_gamma(shape, rate)`, or `"learn"`: few (mean 4)
-#'   or many (mean 5 + 2p with p predictors, at most 25), see Details. `NULL`: `"learn"`
-#'   with a bandwidth for each predictor (`"ard"`), otherwise 10.
+#'   or, with probability 0.2, many (mean 5 + 2p with p predictors, at most 25), see
+#'   Details. `NULL`: `"learn"` with a bandwidth for each predictor (`"ard"`), otherwise
+#'   10.
 #' @param kmax Largest number of centres, a whole number; 0 leaves only the
 #'   intercept and the linear part.
 #' @param centres Given k, `"subset"` makes every subset of k distinct rows
@@ -236,9 +237,10 @@ srvm_family <- function(family, reference) {
 #'   (`kb_error_argument`).
 #' @details A rate with a gamma prior is integrated out exactly: p(k) is then
 #' negative binomial with size `shape` and probability `rate / (rate + 1)`, or a mixture
-#' of these. `"learn"` stands for `lambda_gamma(c(4, 2), c(1, 2 / m))` with m = 5 + 2p, or
-#' 25 if that is less: few centres in most cases where few explain the data, and many
-#' where these explain them better. [`as_draws()`][as_draws.kb_srvm] has its
+#' of these. `"learn"` stands for
+#' `lambda_gamma(c(4, 2), c(1, 2 / m), weights = c(0.8, 0.2))` with m = 5 + 2p, or 25 if
+#' that is less: few centres where few explain the data, and many where these explain them
+#' better. [`as_draws()`][as_draws.kb_srvm] has its
 #' posterior. p(k) is truncated to k at most `kmax` and the number of distinct rows so
 #' far, and normalised.
 #'
@@ -434,7 +436,7 @@ check_fixed <- function(prior, arg, limits) {
 # Few centres, or many where the data want them, of which it takes more with several
 # predictors
 few_or_many <- function(p) {
-  lambda_gamma(c(4, 2), c(1, 2 / (5 + 2 * min(p, 10))))
+  lambda_gamma(c(4, 2), c(1, 2 / (5 + 2 * min(p, 10))), weights = c(0.8, 0.2))
 }
 
 # Fill in the priors that are relative to the data; `unit` is the mean of the rows'

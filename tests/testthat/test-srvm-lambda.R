@@ -91,9 +91,12 @@ test_that("a learned rate is a prior like others", {
     prior = srvm_prior("learn"), kernel = kernel_gaussian(0.9),
     control = smc_control(50), seed = 1
   )
-  expect_identical(fit$settings$prior$lambda, lambda_gamma(c(4, 2), c(1, 2 / 7)))
+  expect_identical(fit$settings$prior$lambda, lambda_gamma(
+    c(4, 2), c(1, 2 / 7),
+    weights = c(0.8, 0.2)
+  ))
   expect_output(print(fit$settings$prior),
-    "lambda ~ lambda_gamma(c(4, 2), c(1, 0.2857), c(0.5, 0.5))",
+    "lambda ~ lambda_gamma(c(4, 2), c(1, 0.2857), c(0.8, 0.2))",
     fixed = TRUE
   )
   wide <- srvm(y ~ ., sim_friedman(10, p = 12, seed = 1),
