@@ -55,7 +55,8 @@ check_number <- function(x, lower = -Inf, upper = Inf, open = FALSE,
 
 # One positive number or several
 check_positive_vector <- function(x, arg = rlang::caller_arg(x)) {
-  good <- is.numeric(x) && length(x) > 0 && all(is.finite(x) & x > 0)
+  good <- !missing(x) && is.numeric(x) && length(x) > 0 &&
+    all(is.finite(x) & x > 0)
   if (!isTRUE(good)) bad_argument(x, arg, "positive finite numbers")
   as.double(x)
 }

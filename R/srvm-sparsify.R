@@ -55,7 +55,9 @@
 #' plot(few)
 #' @export
 sparsify <- function(object, loss = 0.01) {
-  if (!inherits(object, "kb_srvm")) not_defined("sparsify", object, "srvm")
+  if (missing(object) || !inherits(object, "kb_srvm")) {
+    not_defined("sparsify", object, "srvm")
+  }
   object <- checked_fit(object)
   loss <- check_number(loss, 0, open = TRUE)
   refuse_sparsify(object)
