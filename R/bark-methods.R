@@ -251,7 +251,7 @@ summary.kb_bark <- function(object, level = 0.9, ...) {
       parameters = generics::tidy(object, conf.level = level),
       importance = if (has_kernels(object)) importance(object, level = level),
       centres = if (has_kernels(object) && !has_own_centres(object)) {
-        frequent_centres(object)
+        relevant_centres(object)
       },
       intercept = bark_location_probability(object)[[1]],
       diagnostics = diagnostics(object)

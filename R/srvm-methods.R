@@ -119,10 +119,11 @@ one_line <- function(formula) {
   shorten(text)
 }
 
-# The centres without which f changes most
+# The centres without which f changes most, of bark() those that are most frequent
 relevant_centres <- function(fit, most = 5) {
   used <- inclusion(fit)
-  used <- used[order(-used$change), ]
+  by <- if (is.null(used$change)) used$probability else used$change
+  used <- used[order(-by), ]
   utils::head(used[used$probability > 0, ], most)
 }
 

@@ -96,9 +96,9 @@ new_sparse <- function(fit, pool, points, aim, found, loss) {
   reached <- path$loss[[nrow(path)]]
   if (reached > loss) {
     kb_warn(c(
-      "The loss is {signif(reached, 2)} with {path$k[[nrow(path)]]} centres.",
-      x = "{.arg loss} is {loss}; no further centre reduces it.",
-      i = "Predictions differ more from those of the fit than you asked for."
+      "The predictor is less close to the fit than {.arg loss} asks for.",
+      x = "Its loss is {signif(reached, 2)} with {counted(length(found$chosen), 'centre')};
+           no further one reduces it."
     ), "loss")
   }
   chosen <- found$chosen
