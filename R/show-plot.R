@@ -374,7 +374,7 @@ centres_picture <- function(x) {
   values <- if (several) {
     as.matrix(used[startsWith(names(used), "kernel")])
   } else {
-    cbind(if (is.null(used$change)) used$probability else used$change)
+    cbind(centre_weight(used))
   }
   top <- t(apply(cbind(0, values), 1, cumsum))
   bars <- data.frame(

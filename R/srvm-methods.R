@@ -119,11 +119,15 @@ one_line <- function(formula) {
   shorten(text)
 }
 
+# What ranks centres: a change of f, or for bark() a probability
+centre_weight <- function(used) {
+  if (is.null(used$change)) used$probability else used$change
+}
+
 # The centres without which f changes most, of bark() those that are most frequent
 relevant_centres <- function(fit, most = 5) {
   used <- inclusion(fit)
-  by <- if (is.null(used$change)) used$probability else used$change
-  used <- used[order(-by), ]
+  used <- used[order(-centre_weight(used)), ]
   utils::head(used[used$probability > 0, ], most)
 }
 

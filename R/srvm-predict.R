@@ -201,13 +201,17 @@ srvm_values <- function(fit, x, candidates, pool) {
   centres <- scaling_x(
     fit$settings$scaling, fit$data$x[pool$rows[candidates], , drop = FALSE]
   )
+  centre_values(kernels, candidate_kernels(fit, candidates, pool), centres, x)
+}
+
+# Kernels between points and centres, each centre with the kernel of its number
+centre_values <- function(kernels, number, centres, x) {
   if (length(kernels) == 1) {
     return(kernel_matrix(kernels[[1]], x, centres))
   }
-  out <- matrix(0, nrow(x), length(candidates))
-  of_kernel <- candidate_kernels(fit, candidates, pool)
-  for (h in unique(of_kernel)) {
-    own <- of_kernel == h
+  out <- matrix(0, nrow(x), nrow(centres))
+  for (h in unique(number)) {
+    own <- number == h
     out[, own] <- kernel_matrix(kernels[[h]], x, centres[own, , drop = FALSE])
   }
   out

@@ -66,7 +66,7 @@ sparsify <- function(object, loss = 0.01) {
   points <- sparse_points(object, pool)
   # Those that reach the loss with the fewest centres, then with the least loss
   found <- lapply(sparse_kernels(object, pool), function(kernels) {
-    values <- sparse_values(kernels, points$kernel, points$x, aim$x)
+    values <- centre_values(kernels, points$kernel, points$x, aim$x)
     path <- matching_pursuit(aim$fixed, values, aim$f, loss * aim$variance)
     c(list(kernels = kernels), path)
   })
@@ -152,11 +152,7 @@ sparse_points <- function(fit, pool, most = 1000) {
   x <- fit$data$x[pool$rows[candidates], , drop = FALSE]
   list(
     candidates = candidates, x = scaling_x(fit$settings$scaling, x),
-    kernel = if (learns_scales(fit$settings)) {
-      rep(1L, length(candidates))
-    } else {
-      candidate_kernels(fit, candidates, pool)
-    }
+    kernel = candidate_kernels(fit, candidates, pool)
   )
 }
 
@@ -173,16 +169,6 @@ sparse_kernels <- function(fit, pool, particles = 10) {
   lapply(seq_len(ncol(bandwidths)), function(i) {
     list(kernel_fill(fit$settings$kernel, "ard", bandwidths[, i]))
   })
-}
-
-# Kernels between rows and points, each with the kernel of its number
-sparse_values <- function(kernels, number, points, x) {
-  out <- matrix(0, nrow(x), nrow(points))
-  for (h in unique(number)) {
-    own <- number == h
-    out[, own] <- kernel_matrix(kernels[[h]], x, points[own, , drop = FALSE])
-  }
-  out
 }
 
 #' Orthogonal matching pursuit
@@ -227,7 +213,7 @@ predict.kb_sparse <- function(object, newdata, ...) {
   rows <- prediction_rows(object, newdata, NULL, FALSE, FALSE)
   settings <- object$settings
   x <- scaling_x(settings$scaling, rows$x[rows$complete, , drop = FALSE])
-  values <- sparse_values(object$kernels, object$centres$kernel, object$points, x)
+  values <- centre_values(object$kernels, object$centres$kernel, object$points, x)
   f <- drop(fixed_columns(settings, x) %*% object$fixed) +
     drop(values %*% object$centres$coefficient)
   out <- if (is_probit(object)) stats::pnorm(f) else unscale_mean(settings$scaling, f)
